@@ -5,6 +5,7 @@ in threads; a page that fails shows the error.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.view.store import Store
 
 MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+LIVE_PARTS = "live_parts.html.jinja"
 MOST_WATCHERS = 20
 """Live pages open at a time; more are refused, so that they cannot slow a run down."""
 
@@ -151,22 +153,17 @@ class Site:
             while running and not self.ending.is_set():
                 try:
                     found: LiveFigures = await run_in_threadpool(live.look)
-                    text, running = self.overviews.live_part(found), found.running
+                    part, running = frame.part(LIVE_PARTS, "figures", found=found), found.running
                 except (BenchmarkError, UsageError, StaleIndexError, OSError) as error:
-                    text = self.overviews.live_trouble(str(error))
-                yield _event("figures", text)
+                    part = frame.part(LIVE_PARTS, "trouble", why=str(error))
+                yield _event("figures", str(part))
                 if running:
-                    await self._pause(live.pause_s)
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self.ending.wait(), live.pause_s)
             if not running:
                 yield _event("ended", "the run has ended")
         finally:
             self._watchers -= 1
-
-    async def _pause(self, seconds: float) -> None:
-        try:
-            await asyncio.wait_for(self.ending.wait(), seconds)
-        except TimeoutError:
-            return
 
 
 def _part(request: Request, name: str) -> str:

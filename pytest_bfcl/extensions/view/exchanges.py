@@ -17,6 +17,7 @@ from pytest_bfcl.plain_text import cut
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.models.openai import OpenAIModel
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 MAX_SHOWN = 60_000
@@ -50,81 +51,63 @@ class Exchanges(NamedTuple):
 def exchanges(line: Fields, stored: Fields | None, entry: Entry | None, asked: ModelFingerprint | None) -> Exchanges:
     """The queries of one result line, from its stored conversation."""
     messages = [message for message in (stored or {}).get("messages") or () if isinstance(message, dict)]
-    places = [number for number, message in enumerate(messages) if message.get("role") == "assistant"]
     if not messages:
         return Exchanges((), "The run keeps no messages of this entry: requests cannot be shown as they were sent.")
     functions = [each for each in (stored or {}).get("functions") or () if isinstance(each, dict)]
-    body = _Body(line, functions, entry, asked)
-    found = tuple(
-        Exchange(number, *body.of(messages[:place]), _json_text(messages[place]))
-        for number, place in enumerate(places[:MAX_QUERIES], 1)
-    )
+    model, note = _adapter(line, entry, asked)
+
+    def sent(place: int) -> tuple[str, str]:
+        before = messages[:place]
+        if model is None or entry is None or asked is None:
+            return _json_text({"messages": before, "functions": functions}), ""
+        return _request(model, entry, before, functions if line.get("mode") == "fc" else [], asked)
+
+    places = [number for number, message in enumerate(messages) if message.get("role") == "assistant"]
+    found = [(*sent(place), _json_text(messages[place])) for place in places[:MAX_QUERIES]]
     if not places:  # it was asked, and no answer came
-        found = (
-            Exchange(1, *body.of(messages), _json_text({"outcome": line.get("outcome"), "detail": line.get("detail")})),
-        )
-    return Exchanges(found, body.note, max(len(places) - MAX_QUERIES, 0))
+        outcome = {"outcome": line.get("outcome"), "detail": line.get("detail")}
+        found = [(*sent(len(messages)), _json_text(outcome))]
+    numbered = tuple(Exchange(number, *each) for number, each in enumerate(found, 1))
+    return Exchanges(numbered, note, max(len(places) - MAX_QUERIES, 0))
 
 
-class _Body:
-    """Bodies of requests: the adapter's own for HTTP requests, else messages and functions."""
-
-    def __init__(
-        self, line: Fields, functions: Sequence[Fields], entry: Entry | None, asked: ModelFingerprint | None
-    ) -> None:
-        self._line = line
-        self._functions = functions
-        self._entry = entry
-        self._asked = asked
-        self.note = ""
-        self._model = self._adapter()
-
-    def _adapter(self) -> object | None:
-        from pytest_bfcl.models import create_model, parse_spec
-        from pytest_bfcl.models.openai import OpenAIModel
-        from pytest_bfcl.settings import Settings
-
-        asked = self._asked
-        spec = str(self._line.get("model") or "")
-        if self._entry is None or asked is None or asked.template is not None or asked.api == "completions":
-            self.note = "Messages and functions as they were handed to the model; the HTTP body is not kept."
-            return None
-        try:
-            own = Settings(base_url=asked.base_url, api=asked.api, stream=asked.stream, reasoning=asked.reasoning)
-            model = create_model(parse_spec(spec), own)
-        except (BenchmarkError, UsageError, ValueError, TypeError):
-            model = None
-        if not isinstance(model, OpenAIModel):
-            self.note = "Messages and functions as they were handed to the model, which is not asked over HTTP by us."
-            return None
-        return model
-
-    def of(self, messages: Sequence[Fields]) -> tuple[str, str]:
-        """The body as JSON and the command."""
-        from pytest_bfcl.models.base import Request
-        from pytest_bfcl.models.openai import OpenAIModel
-
-        plain = {"messages": list(messages), "functions": list(self._functions)}
-        model = self._model
-        if not isinstance(model, OpenAIModel) or self._entry is None or self._asked is None:
-            return _json_text(plain), ""
-        native = self._line.get("mode") == "fc"
-        functions = [dict(document) for document in self._functions] if native else []
-        request = Request(self._entry, [dict(message) for message in messages], functions)
-        request.parameters = dict(self._asked.parameters)
-        try:
-            body = model.payload(request)
-        except Exception as error:  # stored by another version, edited by hand
-            return f"{_json_text(plain)}\n(the body cannot be put together again: {type(error).__name__})", ""
-        text = json.dumps(body, ensure_ascii=False)
-        return _json_text(body), _curl(model, text, self._asked.headers) if len(text) <= MAX_SHOWN else ""
-
-
-def _curl(model: object, body: str, headers: Sequence[str]) -> str:
-    """The request for a shell; the command reads the body as data, so nothing in it is interpreted."""
+def _adapter(line: Fields, entry: Entry | None, asked: ModelFingerprint | None) -> tuple[OpenAIModel | None, str]:
+    """The adapter that sent the requests over HTTP; without one a note."""
+    from pytest_bfcl.models import create_model, parse_spec
     from pytest_bfcl.models.openai import OpenAIModel
+    from pytest_bfcl.settings import Settings
 
-    assert isinstance(model, OpenAIModel)
+    if entry is None or asked is None or asked.template is not None or asked.api == "completions":
+        return None, "Messages and functions as they were handed to the model; the HTTP body is not kept."
+    try:
+        own = Settings(base_url=asked.base_url, api=asked.api, stream=asked.stream, reasoning=asked.reasoning)
+        model = create_model(parse_spec(str(line.get("model") or "")), own)
+    except (BenchmarkError, UsageError, ValueError, TypeError):
+        model = None
+    if isinstance(model, OpenAIModel):
+        return model, ""
+    return None, "Messages and functions as they were handed to the model, which is not asked over HTTP by us."
+
+
+def _request(
+    model: OpenAIModel, entry: Entry, messages: Sequence[Fields], functions: Sequence[Fields], asked: ModelFingerprint
+) -> tuple[str, str]:
+    """The body as JSON and the command."""
+    from pytest_bfcl.models.base import Request
+
+    request = Request(entry, list(map(dict, messages)), list(map(dict, functions)))
+    request.parameters = dict(asked.parameters)
+    try:
+        body = model.payload(request)
+    except Exception as error:  # stored by another version, edited by hand
+        plain = _json_text({"messages": list(messages), "functions": list(functions)})
+        return f"{plain}\n(the body cannot be put together again: {type(error).__name__})", ""
+    text = json.dumps(body, ensure_ascii=False)
+    return _json_text(body), _curl(model, text, asked.headers) if len(text) <= MAX_SHOWN else ""
+
+
+def _curl(model: OpenAIModel, body: str, headers: Sequence[str]) -> str:
+    """The request for a shell; the command reads the body as data, so nothing in it is interpreted."""
     words = ["curl", "-sS", shlex.quote(model.server.public_url(model.api.path)), "-H 'content-type: application/json'"]
     anthropic = model.api.name == "anthropic"
     name = "x-api-key: " if anthropic else "authorization: Bearer "

@@ -88,7 +88,7 @@ def _environment() -> Environment:
 
 def page(template: str, place: str, here: str = "", **values: Any) -> bytes:
     """A page. ``place`` is its path below the root (``run/a/index.html``), ``here`` its part of the navigation."""
-    values = {"static": False, "packed": ""} | values
+    values = {"static": False, "packed": "", "choices": ()} | values
     text = _environment().get_template(template).render(root="../" * place.count("/"), here=here, **values)
     return rendering.encoded(text)
 

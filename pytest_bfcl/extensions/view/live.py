@@ -70,9 +70,8 @@ class LiveFigures:
 
 
 def _model_row(each: ModelFigures) -> Sequence[str | Cell]:
-    below = [span(each.score.interval)] if each.score.interval else []
-    score = Cell(percent(each.score.value), below=below)
-    return each.model, score, each.score.over, f"{each.passed:,}", f"{each.failed:,}", str(each.errors or "")
+    score = Cell(percent(each.score), below=[span(each.interval)] if each.interval else [])
+    return each.model, score, each.over, f"{each.passed:,}", f"{each.failed:,}", str(each.errors or "")
 
 
 class _Counted:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from pytest_bfcl.extensions.boards import dated_runs
 from pytest_bfcl.extensions.boards import leaderboard_page as ranking
-from pytest_bfcl.extensions.boards.dated_runs import ReadRun, histories_of, histories_values
 from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.extensions.boards.stability import repeat_notes, stability
+from pytest_bfcl.extensions.boards.stability_verb import TEMPLATE as STABILITY
 from pytest_bfcl.extensions.boards.stability_verb import stability_values
 from pytest_bfcl.extensions.boards.standings import Contestant, contestants, with_distinct_names
 from pytest_bfcl.extensions.lab.auditing import pages as audits_of
@@ -19,8 +20,7 @@ from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.frame import Links
-from pytest_bfcl.extensions.view.index import Stamp
-from pytest_bfcl.extensions.view.live import LiveFigures, LiveRun
+from pytest_bfcl.extensions.view.live import LiveRun
 from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.extensions.view.summaries import RunSummary, summary_now
@@ -30,6 +30,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.rendering import Cell
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.scoring.measurements import Judged, Key
+from pytest_bfcl.scoring.tally import VERDICTS
 
 MOST_RANKED = 60
 """Most models on one leaderboard: the newest finished run of each."""
@@ -53,7 +54,6 @@ class OverviewPages:
     def __init__(self, store: Store, links: Links) -> None:
         self.store = store
         self.links = links
-        self._contestants: dict[str, tuple[tuple[Stamp | None, ...], list[Contestant]]] = {}
 
     def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:
         return frame.page(template, place, here, static=self.links.static, **values)
@@ -72,7 +72,7 @@ class OverviewPages:
         for listed in runs:
             try:
                 notes += ranking.comparable_notes([runs[0].run, listed.run])
-                found += self._contestants_of(listed)
+                found += listed.kept(_contestants)
             except (UsageError, OSError) as error:
                 notes.append(f"{listed.path.name} is left out: {error}")
         if not found:
@@ -85,16 +85,7 @@ class OverviewPages:
         if (board := self.store.board) is not None:
             values["published"] = published_values(ranking.beside_board(board, found))
         choices = self._choices("leaderboard", by_data, chosen)
-        return self._page("board.html.jinja", "leaderboard.html", "leaderboard", choices=choices, **values)
-
-    def _contestants_of(self, listed: ListedRun) -> list[Contestant]:
-        kept = self._contestants.get(listed.name)
-        stamps = listed.stamps
-        if kept is not None and kept[0] == stamps:
-            return kept[1]
-        made = contestants(listed.run, {})
-        self._contestants[listed.name] = (stamps, made)
-        return made
+        return self._page(ranking.TEMPLATE, "leaderboard.html", "leaderboard", choices=choices, **values)
 
     def _newest(self, summaries: Sequence[RunSummary]) -> list[ListedRun]:
         """The newest run of each set of models, preferably a finished one."""
@@ -103,7 +94,7 @@ class OverviewPages:
             if summary.models:
                 best[tuple((model.model, model.mode) for model in summary.models)] = summary
         newest = sorted(best.values(), key=lambda summary: summary.started, reverse=True)[:MOST_RANKED]
-        return [run for summary in newest if (run := self.store.runs.get(summary.name)) is not None]
+        return [summary.run for summary in newest]
 
     def _by_data(self) -> dict[str, list[RunSummary]]:
         """Runs by measurement, so that only comparable ones share a table."""
@@ -139,17 +130,17 @@ class OverviewPages:
         if chosen is None:
             return self._nothing("history", "History", "There is no run yet.")
         runs = [
-            ReadRun(listed.path, listed.run.fingerprint, summary_now(listed)[0])
-            for summary in by_data[chosen] if summary.state == "finished" and summary.models
-            if (listed := self.store.runs.get(summary.name)) is not None
-        ]  # fmt: skip
+            dated_runs.ReadRun(summary.run.path, summary.run.run.fingerprint, summary_now(summary.run)[0])
+            for summary in by_data[chosen]
+            if summary.state == "finished" and summary.models
+        ]
         if not runs:
             return self._nothing("history", "History", "No run has finished yet.")
-        found = histories_of(runs[:MOST_DATED])
+        found = dated_runs.histories_of(runs[:MOST_DATED])
         if len(runs) > MOST_DATED:
             found = replace(found, notes=(f"only the newest {MOST_DATED} of {len(runs)} runs are shown", *found.notes))
-        choices = self._choices("history", by_data, chosen)
-        return self._page("histories.html.jinja", "history.html", "history", choices=choices, **histories_values(found))
+        choices, values = self._choices("history", by_data, chosen), dated_runs.histories_values(found)
+        return self._page(dated_runs.TEMPLATE, "history.html", "history", choices=choices, **values)
 
     # Stability.
 
@@ -160,7 +151,7 @@ class OverviewPages:
             return self._nothing("stability", "Stability", "It takes two runs of one model, or one with repeats.")
         chosen = next((key for key in able if key == (data, model)), next(iter(able)))
         runs, notes = self._of_one_test(able[chosen][:MOST_STABLE], chosen[1])
-        if len(runs) == 1 and not self._repeated(runs[0]):
+        if len(runs) == 1 and not _repeated(runs[0]):
             return self._nothing("stability", "Stability", "; ".join(notes))
         choices = [
             Choice(self.links.choice("stability", n, data=key[0], model=key[1]), f"{key[1]} · {key[0]}", key == chosen)
@@ -172,8 +163,7 @@ class OverviewPages:
             return self._nothing("stability", "Stability", str(error))
         names = [summary.name for summary in runs]
         values = stability_values(found, link=lambda entry_id: self.links.beside(entry_id, names))
-        values["choices"] = choices
-        return self._page("stable.html.jinja", "stability.html", "stability", **values)
+        return self._page(STABILITY, "stability.html", "stability", choices=choices, **values)
 
     def _stable(self) -> dict[tuple[str, str], list[RunSummary]]:
         """Data and model → runs, if there are two or more, or repeats; most runs first."""
@@ -181,36 +171,26 @@ class OverviewPages:
         for summary in self.store.summaries()[0]:
             for each in summary.models:
                 groups[summary.measured, each.model].append(summary)
-        able = {key: runs for key, runs in groups.items() if len(runs) > 1 or self._repeated(runs[0])}
+        able = {key: runs for key, runs in groups.items() if len(runs) > 1 or _repeated(runs[0])}
         return dict(sorted(able.items(), key=lambda item: -len(item[1])))
 
     def _of_one_test(self, runs: Sequence[RunSummary], model: str) -> tuple[list[RunSummary], list[str]]:
         """The newest run and other runs of the same model on the same test, with notes to print."""
-        found = [(summary, listed.run) for summary in runs if (listed := self.store.runs.get(summary.name)) is not None]
-        (first, measured), *others = found
+        first, *others = runs
         kept, notes = [first], []
-        for summary, run in others:
+        for summary in others:
             try:
-                notes += repeat_notes(
-                    [(first.label, model, measured.fingerprint), (summary.label, model, run.fingerprint)]
-                )
+                notes += repeat_notes([(each.label, model, each.run.run.fingerprint) for each in (first, summary)])
                 kept.append(summary)
             except UsageError as error:
                 notes.append(f"{summary.label} is left out: {error}")
         return kept, notes
 
-    def _repeated(self, summary: RunSummary) -> bool:
-        listed = self.store.runs.get(summary.name)
-        return listed is not None and int(listed.run.fingerprint.conditions.get("repeat") or 1) > 1
-
     def _verdicts(self, summaries: Sequence[RunSummary], model: str) -> Iterator[tuple[str, dict[Key, Judged]]]:
         labels = Counter(summary.label for summary in summaries)
         for summary in summaries:
-            listed = self.store.runs.get(summary.name)
-            if listed is not None:
-                found = self.store.measurement(listed).models().get(model)
-                if found:
-                    yield summary.label if labels[summary.label] == 1 else summary.name, found
+            if found := self.store.measurement(summary.run).models().get(model):
+                yield summary.label if labels[summary.label] == 1 else summary.name, found
 
     # Findings.
 
@@ -274,19 +254,16 @@ class OverviewPages:
     def _never(self) -> Iterator[Defect]:
         """Entries that failed in every attempt of two or more runs, with their common answer."""
         for summaries in self._by_data().values():
-            runs = [run for summary in summaries if (run := self.store.runs.get(summary.name)) is not None]
-            if len(runs) < FEWEST:
+            if len(summaries) < FEWEST:
                 continue
-            outcomes: dict[str, set[str]] = defaultdict(set)
-            tries: Counter[str] = Counter()
-            for listed in runs:
-                for row in listed.index.rows():
+            outcomes: dict[str, list[str]] = defaultdict(list)
+            for summary in summaries:
+                for row in summary.run.index.rows():
                     outcome = row.official_outcome or row.outcome
-                    if outcome in ("passed", "failed"):
-                        outcomes[row.id].add(outcome)
-                        tries[row.id] += 1
-            ids = {name for name, found in outcomes.items() if found == {"failed"} and tries[name] >= FEWEST}
-            yield from run_defects([_attempts(listed, ids) for listed in runs], ids, fewest_families=1)
+                    if outcome in VERDICTS:
+                        outcomes[row.id].append(outcome)
+            ids = {name for name, found in outcomes.items() if "passed" not in found and len(found) >= FEWEST}
+            yield from run_defects([_attempts(each.run, ids) for each in summaries], ids, fewest_families=1)
 
     # Live.
 
@@ -296,16 +273,16 @@ class OverviewPages:
         found = LiveRun(self.store, listed, self.links).look()
         return self._page("live.html.jinja", place, "index", run=listed.path.name, found=found)
 
-    def live_part(self, found: LiveFigures) -> str:
-        """The figures as a part of the page."""
-        return str(frame.part("live_parts.html.jinja", "figures", found=found))
-
-    def live_trouble(self, why: str) -> str:
-        """Why there are no figures now."""
-        return str(frame.part("live_parts.html.jinja", "trouble", why=why))
-
     def _nothing(self, here: str, title: str, why: str) -> bytes:
         return self._page("nothing.html.jinja", f"{here}.html", here, title=title, why=why)
+
+
+def _contestants(listed: ListedRun) -> list[Contestant]:
+    return contestants(listed.run, {})
+
+
+def _repeated(summary: RunSummary) -> bool:
+    return int(summary.run.run.fingerprint.conditions.get("repeat") or 1) > 1
 
 
 def _attempts(listed: ListedRun, ids: set[str]) -> Attempts:

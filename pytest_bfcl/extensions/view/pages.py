@@ -289,10 +289,7 @@ class Pages:
 
     def problem(self, title: str, why: str, place: str = "x.html") -> bytes:
         """A page with an error."""
-        from markupsafe import Markup, escape
-
-        body = Markup('<main><h1>{}</h1><p class="notice">{}</p></main>').format(escape(title), escape(why))
-        return self._page("plain.html.jinja", place, kind="pages", title=title, body=body)
+        return self._page("nothing.html.jinja", place, title=title, why=why)
 
 
 class _Places:
@@ -301,7 +298,7 @@ class _Places:
     def __init__(self, pages: Pages, runs: tuple[ListedRun, ListedRun]) -> None:
         self._pages = pages
         self._runs = runs
-        self._models = [models_of(run.run, run.index) for run in runs]
+        self._models = [run.kept(models_of) for run in runs]
 
     def page(self, side: int, record: Fields) -> str:
         """A line's page; in a static site through both answers, which saves many bytes."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pytest_bfcl.extensions.lab.auditing.pages import LINES_FILE as AUDIT_FILE
 from pytest_bfcl.extensions.view.index import RunIndex, StaleIndexError, Stamp, open_index
@@ -49,6 +49,9 @@ class ListedAudit(NamedTuple):
         return below(self.root, self.path / AUDIT_FILE)
 
 
+Made = TypeVar("Made")
+
+
 class ListedRun:
     """One run directory. ``name`` is part of addresses, ``root`` is the folder where it was found."""
 
@@ -59,7 +62,17 @@ class ListedRun:
         self._cache = cache
         self._index: RunIndex | None = None
         self._run: tuple[Stamp | None, RunDirectory] | None = None
+        self._kept: dict[Callable[[ListedRun], Any], tuple[tuple[Stamp | None, ...], Any]] = {}
         self._lock = threading.Lock()
+
+    def kept(self, make: Callable[[ListedRun], Made]) -> Made:
+        """What a function makes of this run, made again only after the run's files have changed."""
+        stamps = tuple(Stamp.of(self.path / name) for name in (RUN_FILE, SUMMARY_FILE, RESULTS_FILE))
+        found = self._kept.get(make)
+        if found is None or found[0] != stamps:
+            found = self._kept[make] = (stamps, make(self))
+        made: Made = found[1]
+        return made
 
     @property
     def run(self) -> RunDirectory:
@@ -89,11 +102,6 @@ class ListedRun:
     def indexed(self) -> bool:
         """Whether its index is available without waiting."""
         return self._index is not None
-
-    @property
-    def stamps(self) -> tuple[Stamp | None, ...]:
-        """A sign of changes in the run."""
-        return tuple(Stamp.of(self.path / name) for name in (RUN_FILE, SUMMARY_FILE, RESULTS_FILE))
 
 
 class Runs:

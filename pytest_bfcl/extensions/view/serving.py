@@ -18,8 +18,6 @@ from pytest_bfcl.failures import UsageError
 if TYPE_CHECKING:
     import uvicorn
 
-    from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.extensions.boards.published import PublishedBoard
     from pytest_bfcl.extensions.view.auth import Auth
     from pytest_bfcl.extensions.view.store import Store
 
@@ -28,13 +26,7 @@ QUIET_S = 1
 
 
 def serve(
-    folders: list[Path],
-    *,
-    host: str,
-    port: int,
-    data: DataSet | None,
-    ready: Callable[[str], None],
-    board: PublishedBoard | None = None,
+    folders: list[Path], *, host: str, port: int, data: str | None, board: Path | None, ready: Callable[[str], None]
 ) -> None:
     """Serve until Ctrl-C; ``ready`` receives the address with the token. Raises `UsageError`."""
     require("view", "looking at runs in a browser")
@@ -44,10 +36,9 @@ def serve(
     from pytest_bfcl.extensions.view.auth import Auth, new_token
     from pytest_bfcl.extensions.view.frame import Links
     from pytest_bfcl.extensions.view.index import prune
-    from pytest_bfcl.extensions.view.runs import open_runs
-    from pytest_bfcl.extensions.view.store import Store
+    from pytest_bfcl.extensions.view.store import open_store
 
-    store = Store(open_runs(folders), data, board)
+    store = open_store(folders, data, board)
     bound = _bound(host, port)
     auth = Auth.at(host, bound.getsockname()[1], new_token())
     app, site = create_app(store, Links(), auth)

@@ -20,7 +20,7 @@ from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.overview_pages import OverviewPages
 from pytest_bfcl.extensions.view.pages import Pages
-from pytest_bfcl.extensions.view.runs import ListedRun, Refused
+from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.reporting.links import model_suffix, safe_id
@@ -49,19 +49,16 @@ def in_parts(names: Sequence[str]) -> Iterator[list[str]]:
 
 @dataclass
 class Part:
-    """Packed entries: pages by ``run/page``, side-by-side pages by entry; each has its title and its pieces."""
+    """Packed entries: pages by ``run/page``, side-by-side pages by ``beside/entry``; each has its title and its
+    pieces.
+    """
 
     pages: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
-    beside: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
     _pieces: dict[str, int] = field(default_factory=dict)
 
-    def add_page(self, name: str, title: str, body: str) -> None:
-        """An entry's page of one run."""
+    def add(self, name: str, title: str, body: str) -> None:
+        """A page of an entry."""
         self.pages[name] = title, self._cut(body)
-
-    def add_beside(self, name: str, title: str, body: str) -> None:
-        """An entry in all runs."""
-        self.beside[name] = title, self._cut(body)
 
     def _cut(self, text: str) -> list[int]:
         """A text as runs of pieces: the first one's number, the length of the run, and so on."""
@@ -78,7 +75,7 @@ class Part:
 
     def script(self, number: int) -> bytes:
         """The part as a file."""
-        content = {"pieces": list(self._pieces), "pages": self.pages, "beside": self.beside}
+        content = {"pieces": list(self._pieces), "pages": self.pages}
         return f'bfclPart({number},"{packed(content)}");\n'.encode()
 
 
@@ -154,14 +151,13 @@ class _Writer:
         self.links = SiteLinks()
         self.pages = Pages(store, self.links)
         self.overviews = OverviewPages(store, self.links)
-        self.refused: list[Refused] = []
 
     def write(self) -> None:
         """Everything, the first page last, so that an unfinished site has none."""
         self._write(MARK, json.dumps({"made": "pytest-bfcl view site"}).encode())
         for name, text in frame.assets().items():
             self._write(f"assets/{name}", text.encode())
-        runs = list(self._usable())
+        runs = [summary.run for summary in self.store.summaries()[0]]
         for number, listed in enumerate(runs):
             self.progress(f"run {number + 1} of {len(runs)}: {listed.path.name}")
             self._write(f"run/{listed.name}/index.html", self.pages.run(listed))
@@ -176,33 +172,21 @@ class _Writer:
         self._write("entry.html", self.pages.unpacking({"parts": firsts, "suffixes": self._suffixes(runs)}))
         self._write("index.html", self.pages.runs())
 
-    def _usable(self) -> Iterator[ListedRun]:
-        summaries, _ = self.store.summaries()
-        for summary in summaries:
-            listed = self.store.runs.get(summary.name)
-            if listed is not None:
-                yield listed
-
     def _comparisons(self, runs: Sequence[ListedRun]) -> None:
         summaries, _ = self.store.summaries()
         ordered = sorted((summary for summary in summaries if summary.models), key=lambda summary: summary.started)
         pairs = list(self.store.pairs(summaries))
         if len(ordered) <= ALL_PAIRS:
             pairs = [(a, b) for n, a in enumerate(ordered) for b in ordered[n + 1 :] if a.data == b.data]
-        written = []
         for number, (before, after) in enumerate(pairs):
             self.progress(f"comparison {number + 1} of {len(pairs)}: {before.label} against {after.label}")
-            first, second = self.store.runs.get(before.name), self.store.runs.get(after.name)
-            if first is None or second is None:
-                continue
             place = f"compare/{before.name}/{after.name}.html"
             try:
-                page = self.pages.compare(first, second)
+                page = self.pages.compare(before.run, after.run)
             except (UsageError, BenchmarkError) as error:
                 page = self.pages.problem("These two cannot be compared", str(error), place)
             self._write(place, page)
-            written.append((before, after))
-        self._write("compare/index.html", self.pages.choose(written))
+        self._write("compare/index.html", self.pages.choose(pairs))
 
     # Entries.
 
@@ -231,10 +215,10 @@ class _Writer:
             for name in names:
                 for listed, page in rows[name]:
                     title, body = self.pages.entry_parts(listed, page, opened=opened[listed.name])
-                    part.add_page(f"{listed.name}/{page}", title, str(body))
+                    part.add(f"{listed.name}/{page}", title, str(body))
                 if len(runs) > 1 or len(rows[name]) > 1:
                     title, body = self.pages.beside_part(ids[name])
-                    part.add_beside(name, title, str(body))
+                    part.add(f"beside/{name}", title, str(body))
             self._write(f"data/{number}.js", part.script(number))
         return [names[0] for names in parts]
 

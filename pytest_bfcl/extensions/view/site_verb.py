@@ -52,19 +52,12 @@ class Progress:
 
 def run(args: argparse.Namespace) -> int:
     """Write the site and print its place."""
-    from pytest_bfcl.extensions.boards.published import read_board
-    from pytest_bfcl.extensions.view.runs import open_runs
     from pytest_bfcl.extensions.view.site import write_site
-    from pytest_bfcl.extensions.view.store import Store
+    from pytest_bfcl.extensions.view.store import open_store
 
-    data = None
-    if args.data:
-        from pytest_bfcl.rescoring import open_data
-
-        data = open_data(args.data)
     progress = Progress()
     progress("reading runs")
-    store = Store(open_runs(args.runs), data, read_board(args.board) if args.board else None)
+    store = open_store(args.runs, args.data, args.board)
     summaries, refused = store.summaries()
     if not summaries:
         told = f": {refused[0].path}: {refused[0].why}" if refused else ""

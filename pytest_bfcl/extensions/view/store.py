@@ -11,13 +11,14 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.extensions.boards.published import PublishedBoard
 from pytest_bfcl.extensions.view.index import Row, RunIndex, Stamp
-from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs
-from pytest_bfcl.extensions.view.summaries import RunSummary, Summaries, data_of
+from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs, open_runs
+from pytest_bfcl.extensions.view.summaries import RunSummary, data_of, summarised
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.links import models_apart, page_name, safe_id
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 OPENED = 12
 """Runs whose pages are cached by name."""
-NAMED, TABLES = 2_000, 8
+TABLES = 8
 
 
 class Chain(NamedTuple):
@@ -77,7 +78,7 @@ class OpenedRun:
         self.run = run
         self.index = index
         self.questions = found
-        self.models = models_of(run, index)
+        self.models = listed.kept(models_of)
         self.rows: dict[str, Row] = {page_of(row, self.models): row for row in index.rows()}
         self._chains: dict[tuple[str, str], Chain] = {}
         self.context = PageContext.of(run, found.data)
@@ -109,9 +110,9 @@ class OpenedRun:
         return made
 
 
-def models_of(run: RunDirectory, index: RunIndex) -> list[str]:
+def models_of(listed: ListedRun) -> list[str]:
     """The models whose pages need distinct names, as in a run's own report."""
-    return models_apart(index.models(), run.fingerprint.models)
+    return models_apart(listed.index.models(), listed.run.fingerprint.models)
 
 
 def page_of(row: Row, models: Sequence[str]) -> str:
@@ -128,23 +129,19 @@ class Store:
         self.runs = runs
         self.board = board
         self._data = data
-        self._summaries = Summaries()
         self._questions: dict[str, Questions] = {}
         self._requests: dict[tuple[str, str], str] = {}
         self._lock = threading.RLock()
         self._opened = lru_cache(OPENED)(self._open)
-        self._models = lru_cache(NAMED)(lambda listed, index, stamp: models_of(listed.run, index))
         self._tables = lru_cache(TABLES)(lambda indexes: OutcomeTable(_table(indexes)))
         self._changed = lru_cache(OPENED)(_changed)
 
     def summaries(self) -> tuple[list[RunSummary], list[Refused]]:
         """The runs, newest first, and the folders that could not be shown."""
-        made = [self._summaries.of(run) for run in self.runs.look().values()]
+        made = [run.kept(summarised) for run in self.runs.look().values()]
         usable = [found for found in made if isinstance(found, RunSummary)]
-        return sorted(usable, key=lambda found: found.started, reverse=True), [
-            *self.runs.refused,
-            *(found for found in made if isinstance(found, Refused)),
-        ]
+        refused = [found for found in made if isinstance(found, Refused)]
+        return sorted(usable, key=lambda found: found.started, reverse=True), [*self.runs.refused, *refused]
 
     def open(self, listed: ListedRun) -> OpenedRun:
         """A run with its pages. Raises `UsageError`, `OSError` if its files cannot be used."""
@@ -190,7 +187,9 @@ class Store:
             return (index.line(row) for row in rows if row.id in ids)
 
         def gaps() -> list[str]:
-            return [*gaps_in(index, rows, run), *_unfinished(run)]
+            state = run.fingerprint.state
+            unfinished = [] if state == "finished" else [f"{run.path.name} is not finished ({state})"]
+            return [*gaps_in(index, rows, run), *unfinished]
 
         return Measurement(listed.name, read, run.fingerprint, gaps, lines=lines, folder=run.path)
 
@@ -200,8 +199,7 @@ class Store:
 
     def page_of(self, listed: ListedRun, row: Row) -> str:
         """File name of a line's page in its run."""
-        index = listed.index
-        return page_of(row, self._models(listed, index, index.stamp))
+        return page_of(row, listed.kept(models_of))
 
     def rows_of(
         self, entry_id: str, only: Container[str] | None = None, *, at_once: bool = False
@@ -249,7 +247,7 @@ class Store:
         models = {model.model for model in here.models}
         best: tuple[str, ListedRun] | None = None
         for listed in self.runs.listed:
-            summary = self._summaries.of(listed)
+            summary = listed.kept(summarised)
             if isinstance(summary, Refused) or listed.name == opened.name or summary.started > here.started_at:
                 continue
             same = summary.measures(data_of(here)) and models & {model.model for model in summary.models}
@@ -266,6 +264,14 @@ class Store:
             before = [summary for summary in same if models & {model.model for model in summary.models}] or same
             if before:
                 yield before[-1], after
+
+
+def open_store(folders: Iterable[Path], data: str | None, board: Path | None) -> Store:
+    """The runs below folders, with the data set and the published table that options name. Raises `UsageError`."""
+    from pytest_bfcl.extensions.boards.published import read_board
+    from pytest_bfcl.rescoring import open_data
+
+    return Store(open_runs(folders), open_data(data) if data else None, read_board(board) if board else None)
 
 
 def _changed(opened: OpenedRun, earlier: RunIndex, stamp: Stamp | None) -> Chain:
@@ -287,11 +293,6 @@ def _table(indexes: Iterable[tuple[str, RunIndex, Stamp | None]]) -> dict[str, d
         for entry_id, outcome in index.outcomes():
             table.setdefault(entry_id, {}).setdefault(data, set()).add(outcome)
     return table
-
-
-def _unfinished(run: RunDirectory) -> list[str]:
-    state = run.fingerprint.state
-    return [] if state == "finished" else [f"{run.path.name} is not finished ({state})"]
 
 
 def gaps_in(index: RunIndex, rows: list[Row], run: RunDirectory) -> list[str]:

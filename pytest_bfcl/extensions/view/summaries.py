@@ -10,39 +10,31 @@ import os
 from dataclasses import dataclass
 
 from pytest_bfcl.dataset.verified import known_issues
-from pytest_bfcl.extensions.view.index import RunIndex
 from pytest_bfcl.extensions.view.runs import ListedRun, Refused
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.summary_types import Summary
+from pytest_bfcl.scoring.statistics import Interval
 from pytest_bfcl.scoring.summary import Tallies
-
-Interval = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """The score of a model: a fraction, its 95 % interval, and its basis in words; ``why`` no score is claimed."""
-
-    value: float | None
-    interval: Interval | None
-    over: str
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """One model of a run; ``cost`` in USD."""
+    """One model of a run: its score (a fraction), the 95 % interval, the basis in words; ``why`` no overall score is
+    claimed; entries by outcome; ``cost`` in USD.
+    """
 
     model: str
     mode: str
-    score: Score
+    score: float | None
+    interval: Interval | None
+    over: str
+    why: str
     passed: int
     failed: int
     errors: int
-    skipped: int
     cost: float | None
 
     @property
@@ -57,14 +49,12 @@ class RunSummary:
     ``measured`` (data and rules) may share a table.
     """
 
+    run: ListedRun
     name: str
     label: str
-    path: str
     data: str
     measured: str
-    version: str
     started: str
-    ended: str
     state: str
     gate: str
     models: tuple[ModelFigures, ...]
@@ -79,49 +69,25 @@ class RunSummary:
         """Whether some entry has a verdict: a run of server checks alone has none, and no score to compare."""
         return any(figures.judged for figures in self.models)
 
-    @property
-    def running(self) -> bool:
-        """Whether the run is marked as in progress."""
-        return self.state == "running"
 
-
-class Summaries:
-    """The summaries of `Runs`; one is made again only after its files have changed."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[object, RunSummary | Refused]] = {}
-
-    def of(self, listed: ListedRun) -> RunSummary | Refused:
-        """The summary of a run, or why there is none."""
-        stamps = listed.stamps
-        kept = self._kept.get(listed.name)
-        if kept is not None and kept[0] == stamps:
-            return kept[1]
-        made = _summary(listed)
-        self._kept[listed.name] = (stamps, made)
-        return made
-
-
-def _summary(listed: ListedRun) -> RunSummary | Refused:
+def summarised(listed: ListedRun) -> RunSummary | Refused:
+    """The summary of a run, or why there is none."""
     try:
-        run = listed.run
+        prints = listed.run.fingerprint
         summary, notes = summary_now(listed)
     except (UsageError, OSError) as error:
         return Refused(str(listed.path), str(error).splitlines()[0])
-    prints = run.fingerprint
     return RunSummary(
-        name=listed.name,
-        label=listed.path.name,
-        path=str(listed.path),
-        data=f"{prints.dataset} {prints.dataset_version}".strip(),
-        measured=_measured(prints),
-        version=prints.plugin_version,
-        started=prints.started_at,
-        ended=prints.ended_at or "",
-        state=prints.state,
-        gate=str(summary["gate"].get("verdict", "none")),
-        models=tuple(figures_of(model, running=prints.state == "running") for model in summary["models"].values()),
-        notes=tuple(note.partition(" (")[0].replace(f"{listed.path}{os.sep}", "") for note in notes),
+        listed,
+        listed.name,
+        listed.path.name,
+        f"{prints.dataset} {prints.dataset_version}".strip(),
+        f"{data_of(prints)} · {prints.rules} rules {prints.rules_version}",
+        prints.started_at,
+        prints.state,
+        str(summary["gate"].get("verdict", "none")),
+        tuple(figures_of(model, running=prints.state == "running") for model in summary["models"].values()),
+        tuple(note.partition(" (")[0].replace(f"{listed.path}{os.sep}", "") for note in notes),
     )
 
 
@@ -131,29 +97,23 @@ def data_of(prints: Fingerprint) -> str:
     return f"{data} ({prints.dataset_sha256[:8]})"
 
 
-def _measured(prints: Fingerprint) -> str:
-    """Data and rules in words; equal for runs that may share a table."""
-    return f"{data_of(prints)} · {prints.rules} rules {prints.rules_version}"
-
-
 def summary_now(listed: ListedRun) -> tuple[Summary, list[str]]:
-    """The stored summary of a run, and the errors of its files. Raises `UsageError`, `OSError`."""
-    run, notes = listed.run, []
+    """The stored summary of a run, and the errors of its files. Raises `UsageError`, `OSError`.
+
+    Without one, and during a run, it comes from the index: scores, intervals, counts, cost; no tokens, no breakdowns.
+    """
+    run = listed.run
+    facts, notes = run.fingerprint.to_dict(), []
     try:
         found = run.summary()
     except UsageError as error:
         found, notes = None, [str(error)]
     if found is None or run.fingerprint.state == "running":
-        found = counted(run, listed.index)
+        tallies = tallies_of(run)
+        for row in listed.index.rows():
+            tallies.add(row.as_line())
+        found = tallies.summary(facts)
     return found, notes
-
-
-def counted(run: RunDirectory, index: RunIndex) -> Summary:
-    """A summary from the index alone: scores, intervals, counts and cost; no tokens, no breakdowns."""
-    tallies = tallies_of(run)
-    for row in index.rows():
-        tallies.add(row.as_line())
-    return tallies.summary(run.fingerprint.to_dict())
 
 
 def tallies_of(run: RunDirectory) -> Tallies:
@@ -166,33 +126,30 @@ def figures_of(model: Fields, *, running: bool = False) -> ModelFigures:
     groups would weigh as much as complete ones.
     """
     categories = model["categories"].values()
-    passed, failed, errors, skipped = (
-        sum(found[name] for found in categories) for name in ("passed", "failed", "errors", "skipped")
-    )
+    passed, failed, errors = (sum(found[name] for found in categories) for name in ("passed", "failed", "errors"))
     judged = passed + failed
-    so_far = Score(passed / judged if judged else None, None, f"so far, {judged:,} judged")
-    return ModelFigures(
-        str(model["model"]), str(model["mode"]), so_far if running else score_of(model), passed, failed, errors,
-        skipped, model["cost_usd"],
-    )  # fmt: skip
+    so_far = passed / judged if judged else None
+    score: _Score = (so_far, None, f"so far, {judged:,} judged", "") if running else _score(model)
+    return ModelFigures(str(model["model"]), str(model["mode"]), *score, passed, failed, errors, model["cost_usd"])
 
 
-def score_of(model: Fields) -> Score:
-    """A model's figure in a table: overall if claimed, else the broadest available score, with its name."""
-    overall = model["overall"]
+_Score = tuple[float | None, Interval | None, str, str]
+"""Value, interval, basis in words, and why no overall score is claimed."""
+
+
+def _score(model: Fields) -> _Score:
+    """A model's score: overall if claimed, else the broadest there is."""
+    overall, groups = model["overall"], model["groups"]
     if overall["value"] is not None:
-        return Score(overall["value"], _pair(overall["interval95"]), "overall")
+        return overall["value"], _pair(overall), "overall", ""
     why = str(overall.get("why") or "")
-    partial = overall.get("partial")
-    if partial:
-        over = f"{partial['categories']} of {partial['of']} categories"
-        return Score(partial["value"], _pair(partial["interval95"]), over, why)
-    for name, words in (("all_scoring", "all entries"), ("all", "all entries")):
-        group = model["groups"].get(name)
-        if group is not None and group["accuracy"] is not None:
-            return Score(group["accuracy"], _pair(group["interval95"]), words, why)
-    return Score(None, None, "", why)
+    if partial := overall.get("partial"):
+        return partial["value"], _pair(partial), f"{partial['categories']} of {partial['of']} categories", why
+    known = (groups[name] for name in ("all_scoring", "all") if name in groups)
+    found = next((each for each in known if each["accuracy"] is not None), None)
+    return (None, None, "", why) if found is None else (found["accuracy"], _pair(found), "all entries", why)
 
 
-def _pair(found: object) -> Interval | None:
-    return (float(found[0]), float(found[1])) if isinstance(found, list | tuple) and len(found) == 2 else None
+def _pair(found: Fields) -> Interval | None:
+    pair = found.get("interval95")
+    return (pair[0], pair[1]) if pair else None

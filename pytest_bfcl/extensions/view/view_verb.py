@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    from pytest_bfcl.extensions.boards.published import read_board
     from pytest_bfcl.extensions.view.serving import opening_page, serve
 
     if not 0 <= args.port <= 65535:
@@ -49,13 +48,7 @@ def run(args: argparse.Namespace) -> int:
             with contextlib.suppress(Exception):
                 webbrowser.open(page.as_uri())
 
-    board = read_board(args.board) if args.board else None
-    data = None
-    if args.data:
-        from pytest_bfcl.rescoring import open_data
-
-        data = open_data(args.data)
     with contextlib.ExitStack() as written:
-        serve(folders, host=args.host, port=args.port, data=data, ready=ready, board=board)
+        serve(folders, host=args.host, port=args.port, data=args.data, board=args.board, ready=ready)
     say("stopped", file=sys.stderr)
     return 0

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -33,12 +32,8 @@ def site(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_site(store, tmp_path_factory.mktemp("site")).parent
 
 
-@dataclass(frozen=True)
-class Unpacked:
-    """A part as the script of the page reads it: title and body by name."""
-
-    pages: dict[str, tuple[str, str]]
-    beside: dict[str, tuple[str, str]]
+Unpacked = dict[str, tuple[str, str]]
+"""Name → title and body of the pages of a part."""
 
 
 def unpacked(script: bytes, name: str = "0.js") -> Unpacked:
@@ -51,8 +46,7 @@ def unpacked(script: bytes, name: str = "0.js") -> Unpacked:
     def text(cut: list[int]) -> str:
         return "".join("".join(content["pieces"][a : a + n]) for a, n in zip(cut[::2], cut[1::2], strict=True))
 
-    made = ({name: (title, text(cut)) for name, (title, cut) in content[kind].items()} for kind in ("pages", "beside"))
-    return Unpacked(*made)
+    return {name: (title, text(cut)) for name, (title, cut) in content["pages"].items()}
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +57,10 @@ def parts(site: Path) -> list[Unpacked]:
 
 
 def test_every_link_leads_somewhere(site: Path, parts: list[Unpacked]) -> None:
-    pages = {page for part in parts for page in part.pages}
-    beside = {name for part in parts for name in part.beside}
+    pages = {page for part in parts for page in part}
     texts = [(path.relative_to(site), path.read_text()) for path in site.rglob("*.html")]
     for part in parts:
-        for _, body in [*part.pages.values(), *part.beside.values()]:
+        for _, body in part.values():
             texts.append((Path("entry.html"), body))
     seen = 0
     for place, text in texts:
@@ -81,7 +74,7 @@ def test_every_link_leads_somewhere(site: Path, parts: list[Unpacked]) -> None:
             assert target.is_file(), (place, link)
             if target.name == "entry.html" and parted.fragment:
                 run, _, name = map(unquote, parted.fragment.partition("/"))
-                assert (name in beside) if run == "beside" else (f"{run}/{name}" in pages), (place, link)
+                assert f"{run}/{name}" in pages, (place, link)
                 seen += 1
     assert seen > 500
 
@@ -95,21 +88,21 @@ def test_every_entry_is_in_the_part_that_is_looked_in(site: Path, parts: list[Un
     for listed in (store.runs.look()[summary.name] for summary in summaries):
         for page, row in store.open(listed).rows.items():
             part = parts[bisect_right(firsts, place_of(safe_id(row.id))) - 1]
-            title, body = part.pages[f"{listed.name}/{page}"]
+            title, body = part[f"{listed.name}/{page}"]
             assert title == f"{row.id} · {row.outcome}"
             assert body == str(Pages(store, SiteLinks()).entry_parts(listed, page)[1])
-            assert safe_id(row.id) in part.beside
+            assert f"beside/{safe_id(row.id)}" in part
 
 
 def test_a_part_keeps_what_pages_share_once() -> None:
     part, apart = Part(), Part()
     shared = "".join(f"<p>{hashlib.sha256(bytes([n])).hexdigest()}</p>\n" for n in range(200))
-    part.add_page("a/x", "A", f"<h1>x</h1>{shared}")
-    apart.add_page("a/x", "A", f"<h1>x</h1>{shared}")
+    part.add("a/x", "A", f"<h1>x</h1>{shared}")
+    apart.add("a/x", "A", f"<h1>x</h1>{shared}")
     for run in "bcde":
-        part.add_page(f"{run}/x", "B", f'<h1>"</h1>{shared}<div>\ud800</div>')
+        part.add(f"{run}/x", "B", f'<h1>"</h1>{shared}<div>\ud800</div>')
     assert len(part.script(0)) < len(apart.script(0)) + 200
-    assert unpacked(part.script(0)).pages["e/x"] == ("B", f'<h1>"</h1>{shared}<div>\ud800</div>')
+    assert unpacked(part.script(0))["e/x"] == ("B", f'<h1>"</h1>{shared}<div>\ud800</div>')
 
 
 def test_it_is_written_again_but_over_nothing_else(site: Path, store: Store, tmp_path: Path) -> None:

@@ -64,11 +64,11 @@
     var hash = location.hash.slice(1), cut = hash.indexOf("/"), run, page;
     try { run = decodeURIComponent(hash.slice(0, cut)); page = decodeURIComponent(hash.slice(cut + 1)); } catch (odd) { cut = -1; }
     if (cut < 1) { trouble("No entry is named in the address."); return; }
-    var beside = run === "beside", tries = beside ? [page] : names(run, page);
+    var tries = run === "beside" ? [page] : names(run, page);
     (function next(number) {
       if (number === tries.length) { trouble("There is no such entry here."); return; }
       load(partOf(tries[number])).then(function (part) {
-        var found = beside ? part.beside[page] : part.pages[run + "/" + page];
+        var found = part.pages[run + "/" + page];
         if (found) shown(part, found); else next(number + 1);
       }, function () { trouble("The part with this entry cannot be loaded (folder “data”)."); });
     })(0);
