@@ -389,8 +389,7 @@ WITHIN = {
     "extensions/causes/diagnosis.py": "diagnoses, which explain and comment chose",
     "extensions/boards/ranking.py": "contestants, which leaderboard_page chose",
     "extensions/boards/verification.py": "conducts, which served_runs chose",
-    "extensions/view/serving.py": "opens the store for Pages and OverviewPages",
-    "extensions/view/site_verb.py": "opens the store for Pages and OverviewPages",
+    "extensions/view/store.py": "opens the store for Pages and OverviewPages",
     "scoring/summary.py": "entries and their transforms within one run",
 }
 """Modules that put together what others asked the rule for: which."""
