@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.runs.result_line import ResultLine
-    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.gating import GateOptions
     from pytest_bfcl.session.evaluation import DryRun, RunResult
 
@@ -258,11 +257,9 @@ def _print_dry_run(found: DryRun) -> int:
 
 def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
     """Print the result, as `pytest --model` does; returns the exit code."""
-    from pytest_bfcl.reporting.markdown import append_step_summary
     from pytest_bfcl.reporting.printing import Printer
-    from pytest_bfcl.reporting.report import write_report_and_say
-    from pytest_bfcl.reporting.score_lines import nothing_answered
-    from pytest_bfcl.reporting.sections import tell_listeners
+    from pytest_bfcl.reporting.report import hand_out
+    from pytest_bfcl.reporting.score_lines import nothing_answered, run_lines
     from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.session.estimate import skip_lines
 
@@ -275,20 +272,17 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     if result.stopped and nothing_answered(result.summary):
         _print_unanswered(printer, result)
         return _print_gates(printer, result, gates, values["write-expected"])
-    outcomes = _print_scores(printer, result.summary)
-    if result.stopped:
-        printer.line(f"stopped: {result.stopped}; results are kept", "red")
+    for line, style in run_lines(result.summary, result.stopped):
+        printer.line(line, style)
     printer.line(result.fingerprint.short())
-    written, told = write_report_and_say(RunDirectory.open(result.path), values["report"], data)
+    written, notes = hand_out(RunDirectory.open(result.path), result.summary, values["report"], data)
     if written is not None:
         printer.line(f"report: {written}")
-    if told:
-        printer.line(told, "yellow")
-    trouble = append_step_summary(result.summary, os.environ)
-    for text in [*tell_listeners(result.path, result.summary), *([trouble] if trouble else [])]:
-        printer.line(text, "yellow")
+    for note in notes:
+        printer.line(note, "yellow")
     printer.line(f"run: {result.path}")
-    if result.stopped or outcomes["error"]:
+    models = result.summary["models"].values()
+    if result.stopped or any(found["errors"] for model in models for found in model["categories"].values()):
         printer.line(f"to resume: the same command with -o {shlex.quote(str(result.path))}")
     return _print_gates(printer, result, gates, values["write-expected"])
 
@@ -311,25 +305,9 @@ def _print_unanswered(printer: Printer, result: RunResult) -> None:
     printer.line(f"to resume: the same command with -o {shlex.quote(str(result.path))}")
 
 
-def _print_scores(printer: Printer, summary: Summary) -> Counter[str]:
-    """The result of each model; returns how many entries passed, failed and ended in an error."""
-    from pytest_bfcl.reporting.score_lines import model_lines, title
-
-    outcomes: Counter[str] = Counter()
-    for name, model in summary["models"].items():
-        printer.line(title(summary, name), "bold")
-        for line in model_lines(summary, name):
-            printer.line(line)
-        for found in model["categories"].values():
-            outcomes.update(passed=found["passed"], failed=found["failed"], error=found["errors"])
-    if "machine_cost_usd" in summary:
-        printer.line(f"machine: {summary['machine_cost_usd']:.4f} USD")
-    return outcomes
-
-
 def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_expected: str | None) -> int:
     """The last lines: unusable places of the data, the file of expected failures, the gates' verdict."""
-    from pytest_bfcl.reporting.markdown import annotation_lines, are_wanted
+    from pytest_bfcl.reporting.markdown import annotation_lines
     from pytest_bfcl.scoring.expectations import Expectations
     from pytest_bfcl.scoring.gating import gate_lines, wrong_entries
     from pytest_bfcl.session.whole_run import trouble_of
@@ -343,9 +321,8 @@ def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_
     wrong = wrong_entries(result.summary)
     for line, good in gate_lines(gate, gates, unjudged=unjudged, troubles=troubles, wrong=wrong):
         printer.line(line, {True: "green", False: "red", None: ""}[good])
-    if are_wanted(os.environ):
-        for line in annotation_lines(gate):
-            obeyed(line)
+    for line in annotation_lines(gate, os.environ):
+        obeyed(line)
     return result.exit_code
 
 

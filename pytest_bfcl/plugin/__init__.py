@@ -91,13 +91,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
             refuse_without_model(config)
             if config.getoption("bfcl_record"):
-                from pytest_bfcl.failures import UsageError
                 from pytest_bfcl.plugin.own_tests import own_tests
 
-                try:
+                with pytest_internals.users_mistakes():
                     own_tests().register_recording(config)
-                except UsageError as error:
-                    raise pytest.UsageError(str(error)) from None
         if config.option.markers:  # asks what there is; in any other session the names stay free
             from pytest_bfcl.plugin.activation import register_marks
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.collection import CheckSet, Collection, LastFailedGuard, check_set
 from pytest_bfcl.plugin.contenders import contenders_of, variants_of
 from pytest_bfcl.plugin.conversations import Conversations
-from pytest_bfcl.plugin.failure_repr import FoldedErrors, FoldedFailures
+from pytest_bfcl.plugin.failure_repr import Folded
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
 from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
@@ -38,10 +38,8 @@ def activate(config: pytest.Config) -> None:
 
         config.hook.pytest_bfcl_register_simulators(register=register_simulator)
     register_marks(config)
-    try:
+    with pytest_internals.users_mistakes():
         _build(config)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def _build(config: pytest.Config) -> None:
@@ -131,10 +129,9 @@ def _build_controller(
     end = SessionEnd(session, run, results, termination)
     plugins.register(SessionStart(session, run, results, conversations, engines, end.gates), "bfcl-start")
     plugins.register(end, "bfcl-end")
-    failures = FoldedFailures()
-    plugins.register(failures, "bfcl-short-summary")
-    plugins.register(Terminal(session, run, results, end, failures), "bfcl-terminal")
-    plugins.register(FoldedErrors(lambda: session.notices.stopped), "bfcl-folding")
+    folded = Folded(lambda: session.notices.stopped)
+    plugins.register(Terminal(session, run, results, end, folded), "bfcl-terminal")
+    plugins.register(folded, "bfcl-folding")
     plugins.register(KeptReports(session.config), "bfcl-kept-reports")
     if any(map(plugins.hasplugin, ("xdist", "xdist.plugin"))):  # by entry point or by -p
         from pytest_bfcl.plugin.distribution import Distribution

@@ -191,10 +191,8 @@ class Collection:
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
         """Broken data and unknown categories are users' mistakes: one message, no traceback."""
-        try:
+        with pytest_internals.users_mistakes():
             return (yield)
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.contenders import trials_of
@@ -102,10 +101,8 @@ class Distribution:
 
     def _remote(self, node: Any) -> Parsed:
         """For a worker on another host: a channel for its files, and the facts of earlier parts that it needs."""
-        try:
+        with pytest_internals.users_mistakes():
             hosts = entry_points.require("hosts", "files", HOSTS)
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
         found: Parsed = hosts.receive(node.gateway, self._run, self._session.notices.stop)
         return found
 

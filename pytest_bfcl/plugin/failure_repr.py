@@ -91,15 +91,22 @@ def place_of(longrepr: object) -> Place:
     return (str(crash.path), int(crash.lineno)) if isinstance(crash, ReprFileLocation) else ("", 0)
 
 
-class FoldedErrors:
-    """Folds equal errors of entries in the terminal's summary; counts, exit code and files do not change."""
+class Folded:
+    """What pytest's summary shows of entries, told once; counts, exit code, files and failures' own texts stay.
+
+    Equal errors are one error, and those that stopped the run none. Failures and errors leave pytest's short summary,
+    which cuts their reasons: `lines` lists them instead. With ``-vv`` nothing changes; without ``f`` (errors: ``E``) in
+    ``-r`` pytest's list is printed.
+    """
 
     def __init__(self, stopped: Callable[[], str | None]) -> None:
         self._stopped = stopped
+        self._aside: dict[str, list[Any]] = {}
+        self._groups: dict[str, list[Any]] = {}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
-        """Let the summary print each kind of error once (all of them with ``-vv``), and none that stopped the run."""
+        """Let the summary print each kind of error once, and none that stopped the run."""
         errors = terminalreporter.stats.get("error")
         if not errors or terminalreporter.config.get_verbosity() > 1:
             return (yield)
@@ -110,20 +117,8 @@ class FoldedErrors:
         finally:
             terminalreporter.stats["error"] = errors
 
-
-class FoldedFailures:
-    """Takes the entries' failures and errors out of pytest's short summary, which cuts their reasons.
-
-    `lines` lists them instead. Counts and the failures' own texts do not change. With ``-vv``, or without ``f``
-    (errors: ``E``) in ``-r``, pytest's list is printed.
-    """
-
-    def __init__(self) -> None:
-        self._aside: dict[str, list[Any]] = {}
-        self._groups: dict[str, list[Any]] = {}
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
+    def before_short_summary(self, terminalreporter: Any) -> None:
         """Called after the failures and before the short summary."""
         if terminalreporter.config.get_verbosity() > 1:
             return

@@ -36,13 +36,8 @@ def fixtures_of(config: pytest.Config, conversations: Conversations, *, models: 
         *_entry_fixtures(conversations),
         loop_fixture(config, conversations.aclose),
     ]
-    short = ("model", "transcript")
-    kept = [each for each in made if each.name not in short or not _is_theirs(config, each.name)]
-    return [_module(each) for each in kept]
-
-
-def _is_theirs(config: pytest.Config, name: str) -> bool:
-    return pytest_internals.is_defined_elsewhere(config, name)
+    theirs = [name for name in ("model", "transcript") if pytest_internals.is_defined_elsewhere(config, name)]
+    return [_module(each) for each in made if each.name not in theirs]
 
 
 def _module(fixture: Any) -> ModuleType:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -61,33 +62,15 @@ class BrokenLine(pytest.Collector):
         raise self.CollectError(self.message)
 
 
-# What stands for the test function: its arguments are the fixtures an entry needs.
+def check_with(fixtures: Sequence[str]) -> Callable[[], None]:
+    """What stands for the test function: its arguments are the fixtures that an entry needs."""
 
+    def check() -> None: ...
 
-def check_entry(bfcl_model: object, bfcl_loop: object) -> None:
-    """Entry and transcript are set in the item's setup."""
-
-
-def check_users_model(model: object, bfcl_loop: object) -> None:
-    """The same with the project's own ``model``."""
-
-
-def check_through_fixtures(bfcl_entry: object, bfcl_transcript: object, bfcl_model: object, bfcl_loop: object) -> None:
-    """For files where a project overrides one of these fixtures."""
-
-
-def check_users_model_through_fixtures(
-    bfcl_entry: object, bfcl_transcript: object, model: object, bfcl_loop: object
-) -> None:
-    """Both."""
-
-
-CHECKS: dict[tuple[str, ...], Callable[..., None]] = {
-    (OWN_MODEL,): check_entry,
-    (USERS_MODEL,): check_users_model,
-    ("bfcl_entry", "bfcl_transcript", OWN_MODEL): check_through_fixtures,
-    ("bfcl_entry", "bfcl_transcript", USERS_MODEL): check_users_model_through_fixtures,
-}
+    names = (*fixtures, "bfcl_loop")
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    check.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return check
 
 
 class EntryTest(Protocol):
@@ -256,7 +239,7 @@ class EntryItem(pytest.Function):
         """The item; items of a file share the first one's fixture information."""
         label = variant.label
         name = f"{ref.id}[{label}]" if label else ref.id
-        check = first.obj if first is not None else CHECKS[parent.fixtures_used]
+        check = first.obj if first is not None else check_with(parent.fixtures_used)
         shared = pytest_internals.shared_fixtures(first)
         item: EntryItem = cls.from_parent(parent, name=name, originalname=ref.id, callobj=check, **shared)
         if first is None:

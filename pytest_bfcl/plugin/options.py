@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 
 import pytest
 
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.run_options import OPTIONS, TITLE, Option
@@ -97,10 +96,8 @@ def refuse_ineffective(config: pytest.Config) -> None:
     gates = [f"--bfcl-{option.name}" for option in OPTIONS if option.asks_verdict and typed[option.name] is not None]
     if gates and config.option.collectonly:
         raise pytest.UsageError(f"--collect-only runs no entry, so no gate can be judged: leave out {gates[0]}")
-    try:
+    with pytest_internals.users_mistakes():
         refusals.refuse_ineffective(typed, configured, config.invocation_params.dir)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 HELP = "bfcl_help"
@@ -151,14 +148,11 @@ def print_help(config: pytest.Config) -> bool:
     asked = config.getoption(HELP, None)
     if asked is None:
         return False
-    from pytest_bfcl.failures import UsageError
     from pytest_bfcl.plain_text import say
     from pytest_bfcl.run_options.help_pages import help_page
 
-    try:
+    with pytest_internals.users_mistakes():
         say(help_page(asked))
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
     return True
 
 
@@ -189,14 +183,11 @@ def read(config: pytest.Config, option: Option) -> Any:
 
 
 def _fallback(config: pytest.Config, option: Option) -> Any:
-    from pytest_bfcl.failures import UsageError
     from pytest_bfcl.run_options.profiles import fallback_of
 
     profile = config.getoption("bfcl_profile", None) or config.getini("bfcl_profile")
-    try:
+    with pytest_internals.users_mistakes():
         return fallback_of(option, config.rootpath, str(profile) if profile else None)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def is_active(config: pytest.Config) -> bool:
@@ -238,17 +229,14 @@ class Plan:
 
 def make_plan(config: pytest.Config) -> Plan:
     """Read every option. Raises `pytest.UsageError`."""
-    from pytest_bfcl.failures import UsageError
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.table import unfolded
 
     values = {option.name: read(config, option) for option in OPTIONS}
     refuse_ineffective(config)
-    try:
+    with pytest_internals.users_mistakes():
         settings = settings_of(values)
         gates = gates_of(values)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
     values = unfolded(values)
     return Plan(
         models=list(dict.fromkeys(values["model"] or [])),

@@ -17,8 +17,19 @@ from typing import Any, Literal
 
 import pytest
 
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import printable
+
+
+@contextlib.contextmanager
+def users_mistakes() -> Iterator[None]:
+    """A user's mistake inside this context becomes pytest's: one message, no traceback."""
+    try:
+        yield
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
 
 # -- options and arguments ---------------------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import threading
 import time
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.data import category_at
 from pytest_bfcl.plugin.options import named_options
@@ -23,8 +21,6 @@ from pytest_bfcl.run_options import OPTIONS
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.runs.directory import RunDirectory
-    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.expectations import Expectations
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.session.run import Run
@@ -168,10 +164,8 @@ class SessionGates:
         if not entries and not self._run.earlier.settled and self.options.wants_verdict and not self._typed():
             self._session.notices.note("gates: no verdict: no entry was collected")
             return
-        try:
+        with pytest_internals.users_mistakes():
             self._run.refuse_unreachable(dict(entries), skip_reason, others=others)
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
 
     def _typed(self) -> bool:
         """Whether a gate is on the command line."""
@@ -213,6 +207,8 @@ class SessionEnd:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Summarise, check the gates, set the exit code, close the run."""
+        from pytest_bfcl.reporting.report import hand_out
+
         run = self._run
         if self._termination.was_requested and session.exitstatus in JUDGED:  # after the last item
             session.exitstatus = pytest.ExitCode.INTERRUPTED
@@ -232,12 +228,12 @@ class SessionEnd:
         if self._session.plan.write_expected is not None:
             run.write_expected(self._session.plan.write_expected, self._session.config.invocation_params.dir)
         self._session.config.hook.pytest_bfcl_summary(summary=summary)
-        self._tell_listeners(run.directory, summary)
         by_hand = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
-        self._write_report(run.directory, HURRIED_S if by_hand or self._termination.was_requested else None)
-        self._write_step_summary(summary)
+        within_s = HURRIED_S if by_hand or self._termination.was_requested else None
+        told = self._session.plan.report, self._session.data.measured
+        _, notes = hand_out(run.directory, summary, *told, within_s)
         run.write_or_note(run.release)
-        for note in run.notes:
+        for note in (*notes, *run.notes):
             self._notices.note(note)
         if run.unkept:
             self._notices.stopped = self._notices.stopped or run.unkept
@@ -285,24 +281,3 @@ class SessionEnd:
         """What fails the session even if its gates are met: other tests."""
         count = self._results.foreign_failures
         return [f"{count} other tests failed"] if count else []
-
-    def _write_report(self, run: RunDirectory, within_s: float | None) -> None:
-        from pytest_bfcl.reporting.report import write_report_and_say
-
-        _, told = write_report_and_say(run, self._session.plan.report, self._session.data.measured, within_s)
-        if told:
-            self._notices.note(told)
-
-    def _write_step_summary(self, summary: Summary) -> None:
-        """The summary as Markdown, for GitHub's job page."""
-        from pytest_bfcl.reporting.markdown import append_step_summary
-
-        if trouble := append_step_summary(summary, os.environ):
-            self._notices.note(trouble)
-
-    def _tell_listeners(self, run: RunDirectory, summary: Summary) -> None:
-        """Reporters of other packages."""
-        from pytest_bfcl.reporting.sections import tell_listeners
-
-        for trouble in tell_listeners(run.path, summary):
-            self._notices.note(trouble)

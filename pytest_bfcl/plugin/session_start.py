@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.dataset.categories import EARLIER
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.contenders import check_providers
@@ -60,10 +59,8 @@ class Engines:
         config = self._session.config
         config.add_cleanup(self._fleet.stop)
         say = pytest_internals.line_writer(config)
-        try:
+        with pytest_internals.users_mistakes():
             self._fleet.start(self._run.folder, arguments=self._session.settings.serve or "", said=say)
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
         self._session.serve_at(self._fleet.addresses)
 
     def trouble(self) -> str | None:
@@ -106,11 +103,9 @@ class SessionStart:
         option = session.config.option
         if getattr(option, "help", False):
             return
-        try:
+        with pytest_internals.users_mistakes():
             if self._session.distributed or not session.config.args:
                 check_providers(self._session)
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
         if "," in node_ids.without_arguments(getattr(option, "markexpr", "") or ""):
             raise pytest.UsageError(f"-m {option.markexpr!r}: marks are joined by or, and, not: -m 'live or non_live'")
         registered = [re.split(r"[:(]", line, maxsplit=1)[0].strip() for line in session.config.getini("markers")]
@@ -165,10 +160,8 @@ class SessionStart:
         if self._engines is not None and here and (items or self._session.data.checks):
             self._engines.start()
         if items and here:
-            try:
+            with pytest_internals.users_mistakes():
                 self._conversations.create_models()
-            except UsageError as error:
-                raise pytest.UsageError(str(error)) from None
             opened(self._run)
             self._say_ahead(session)
             for line in cost_lines([item.trial for item in items]):

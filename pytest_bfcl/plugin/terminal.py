@@ -11,14 +11,13 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, is_write_stage
 from pytest_bfcl.dataset.opening import NOT_FETCHED
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.pytest_internals import Sink
 from pytest_bfcl.selection.node_ids import virtual_argument
 from pytest_bfcl.session.estimate import skip_lines
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.failure_repr import FoldedFailures
+    from pytest_bfcl.plugin.failure_repr import Folded
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.session_end import SessionEnd
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 class Terminal:
     """Header and summary, on the controller."""
 
-    def __init__(self, session: Session, run: Run, results: Results, end: SessionEnd, folded: FoldedFailures) -> None:
+    def __init__(self, session: Session, run: Run, results: Results, end: SessionEnd, folded: Folded) -> None:
         self._folded = folded
         self._session = session
         self._config = session.config
@@ -45,10 +44,8 @@ class Terminal:
         models = ", ".join(spec.text for spec in self._session.specs)
         if self._session.plan.own_tests and self._data.arguments == [] and not self._data.named_files:
             return [f"bfcl: {models} for your own tests; recording and replaying add no entries"]
-        try:
+        with pytest_internals.users_mistakes():
             data, told = self._data.measured, self._run.fingerprint().splits()
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
         name = f"{data.name} {data.version}".strip()
         lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self._session.settings.rules} rules"]
         if unused := self._data.dataset.unused_text():
@@ -99,21 +96,18 @@ class Terminal:
             terminalreporter.write_line(f"bfcl: {told}")
         for line in skip_lines(self._run.skips):
             terminalreporter.write_line(f"bfcl: {line}", yellow=True)
-        from pytest_bfcl.reporting.score_lines import model_lines, nothing_answered, title
+        from pytest_bfcl.reporting.score_lines import nothing_answered, run_lines
 
         where = shlex.quote(str(self._run.folder))
         if self._notices.stopped and nothing_answered(summary):
             terminalreporter.write_line(f"stopped: {self._notices.stopped}", red=True)
             terminalreporter.write_line(f"to resume: the same command with --bfcl-out {where}")
             return
-        for name in summary["models"]:
-            terminalreporter.write_sep("=", title(summary, name))
-            for line in model_lines(summary, name, verbosity=self._config.get_verbosity()):
-                terminalreporter.write_line(line)
-        if "machine_cost_usd" in summary:
-            terminalreporter.write_line(f"machine: {summary['machine_cost_usd']:.4f} USD")
-        if self._notices.stopped:
-            terminalreporter.write_line(f"stopped: {self._notices.stopped}; results are kept", red=True)
+        for line, style in run_lines(summary, self._notices.stopped, verbosity=self._config.get_verbosity()):
+            if style == "bold":
+                terminalreporter.write_sep("=", line)
+            else:
+                terminalreporter.write_line(line, red=style == "red")
         terminalreporter.write_line(self._run.fingerprint().short())
         terminalreporter.write_line(f"run: {self._run.folder}")
         if self._notices.stopped or self._run.counts["error"]:
@@ -128,7 +122,7 @@ class Terminal:
         if reporter is None or summary is None:
             return result
         reporter = Sink(reporter)
-        from pytest_bfcl.reporting.markdown import annotation_lines, are_wanted
+        from pytest_bfcl.reporting.markdown import annotation_lines
         from pytest_bfcl.scoring.gating import gate_lines, wrong_entries
 
         told = gate_lines(
@@ -140,7 +134,6 @@ class Terminal:
         )
         for line, good in told:
             reporter.write_line(line, green=good is True, red=good is False)
-        if are_wanted(os.environ):
-            for line in annotation_lines(summary["gate"]):
-                reporter.obeyed(line)
+        for line in annotation_lines(summary["gate"], os.environ):
+            reporter.obeyed(line)
         return result

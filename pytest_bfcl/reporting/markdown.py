@@ -138,13 +138,10 @@ SHOWN = 10
 """Annotations of a kind that a job shows."""
 
 
-def are_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether this is a GitHub job."""
-    return environment.get("GITHUB_ACTIONS") == "true"
-
-
-def annotation_lines(gate: GateSummary) -> Iterator[str]:
-    """At most ten errors and ten warnings, the worst first."""
+def annotation_lines(gate: GateSummary, environment: Mapping[str, str]) -> Iterator[str]:
+    """At most ten errors and ten warnings, the worst first; none outside a GitHub job."""
+    if environment.get("GITHUB_ACTIONS") != "true":
+        return
     missed = [check for check in gate["checks"] if not check["ok"]]
     yield from islice((_command("error", f"gate {check['name']} missed", check["why"]) for check in missed), SHOWN)
     yield from islice((_command("warning", title, text) for title, text in _regressed(missed)), SHOWN)
@@ -177,8 +174,6 @@ def append_step_summary(summary: Summary, environment: Mapping[str, str]) -> str
     path = environment.get("GITHUB_STEP_SUMMARY")
     if not path:
         return None
-    from pytest_bfcl.reporting.markdown import write_markdown
-
     try:
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(write_markdown(summary))

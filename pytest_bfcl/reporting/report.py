@@ -5,6 +5,7 @@ Failed entries have their own pages, which can be linked to and read without scr
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview, rendering
 from pytest_bfcl.reporting.links import ENTRIES, is_packed, models_apart, page_name
 from pytest_bfcl.reporting.listing import Listing
+from pytest_bfcl.reporting.markdown import append_step_summary
 from pytest_bfcl.reporting.packing import PAGES_A_SHARD, Shards
 from pytest_bfcl.reporting.pages import (
     EntryResult,
@@ -27,7 +29,7 @@ from pytest_bfcl.reporting.pages import (
     packed_values,
     stored_of,
 )
-from pytest_bfcl.reporting.sections import sections_of
+from pytest_bfcl.reporting.sections import sections_of, tell_listeners
 from pytest_bfcl.reporting.sources import Data, questions
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.summary_types import Summary
@@ -81,27 +83,31 @@ def _in_time(lines: Iterable[Fields], until: float | None) -> Iterator[Fields]:
         yield line
 
 
-def write_report_and_say(
-    run: RunDirectory, asked: str | None, data: Data, within_s: float | None = None
-) -> tuple[Path | None, str]:
-    """Write the selected extent of a report; returns its path and notes for the user. Never raises, because an error
-    here must not hide the results. ``asked`` is the value of ``--bfcl-report``.
+def hand_out(
+    run: RunDirectory, summary: Summary, asked: str | None, data: Data, within_s: float | None = None
+) -> tuple[Path | None, list[str]]:
+    """Give a finished run to its readers: listeners of other packages, the selected extent of a report, a job's page.
+
+    Returns the report's path and notes for the user. Never raises, because an error here must not hide the results.
+    ``asked`` is the value of ``--bfcl-report``.
     """
+    notes = list(tell_listeners(run.path, summary))
+    written = None
     command = f"pytest-bfcl export report {run.path} writes"
+    results = sum(found["total"] for model in summary["models"].values() for found in model["categories"].values())
+    level = level_for(asked, results)
     try:
-        categories = (found for model in summary_of(run)["models"].values() for found in model["categories"].values())
-        results = sum(found["total"] for found in categories)
-        level = level_for(asked, results)
-        if level == "none":
-            return None, ""
-        written = write_report(run, data=data, level=level, within_s=within_s)
+        if level != "none":
+            written = write_report(run, data=data, level=level, within_s=within_s)
     except TimeoutError:
-        return None, f"no report yet, it would take longer than {within_s:g} s: {command} it"
+        notes.append(f"no report yet, it would take longer than {within_s:g} s: {command} it")
     except Exception as error:
-        return None, f"the report could not be written: {type(error).__name__}: {error}"
-    if level == "index" and asked is None:
-        return written, f"the report has no pages of its {results:,} entries: {command} them"
-    return written, ""
+        notes.append(f"the report could not be written: {type(error).__name__}: {error}")
+    if written is not None and level == "index" and asked is None:
+        notes.append(f"the report has no pages of its {results:,} entries: {command} them")
+    if trouble := append_step_summary(summary, os.environ):
+        notes.append(trouble)
+    return written, notes
 
 
 def summary_of(run: RunDirectory) -> Summary:

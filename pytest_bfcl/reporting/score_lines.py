@@ -23,6 +23,18 @@ FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", 
 GAP = "  "
 
 
+def run_lines(summary: Summary, stopped: str | None, *, verbosity: int = 0) -> Iterator[tuple[str, str]]:
+    """The results of a run, each line with its style (`Printer.line`); ``stopped``: why it ended early."""
+    for name in summary["models"]:
+        yield title(summary, name), "bold"
+        for line in model_lines(summary, name, verbosity=verbosity):
+            yield line, ""
+    if "machine_cost_usd" in summary:
+        yield f"machine: {summary['machine_cost_usd']:.4f} USD", ""
+    if stopped:
+        yield f"stopped: {stopped}; results are kept", "red"
+
+
 def model_lines(summary: Summary, name: str, *, verbosity: int = 0) -> Iterator[str]:
     """The results of one model of a run; ``verbosity`` as pytest counts ``-v`` and ``-q``."""
     model = summary["models"][name]
