@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.scoring.aggregate import FORMULAS
 from pytest_bfcl.scoring.model_info import find_info, read_model_info
 from pytest_bfcl.scoring.statistics import Z95, PairTally
+from pytest_bfcl.simulators import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = sorted((ROOT / "docs").glob("*.md"))
@@ -52,6 +54,7 @@ def pytest_command(*arguments: str) -> list[str]:
 def test_every_python_block_runs(block: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block that begins with ``# conftest.py`` serves a run, one with tests is tested, any other is a script."""
     monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
     if block.startswith("# conftest.py"):
         pytester.makeconftest(block)
@@ -64,10 +67,10 @@ def test_every_python_block_runs(block: str, pytester: pytest.Pytester, monkeypa
         (pytester.path / "test_block.py").write_text(block)
         assert pytester.runpytest_inprocess(*QUIET, "test_block.py", *MODEL * ("ask(" in block)).ret == 0
     else:
-        script = pytester.path / "block.py"
-        script.write_text(block)
-        done = subprocess.run([sys.executable, script], cwd=pytester.path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        (pytester.path / "block.py").write_text(block)
+        with open(os.devnull) as nothing:  # what a server of tools is told
+            monkeypatch.setattr(sys, "stdin", nothing)
+            runpy.run_path(str(pytester.path / "block.py"), run_name="__main__")
 
 
 def assert_answered(pytester: pytest.Pytester, done: pytest.RunResult) -> None:
@@ -159,7 +162,8 @@ SHOWN = "simple_python_1"
 
 def example(folder: Path) -> str:
     """The command's output: one failure, and the last lines of the summary."""
-    command = pytest_command(*shlex.split(EXAMPLE)[1:], "--bfcl-out", "reports/example", "-r", "N")
+    quiet = ("--bfcl-out", "reports/example", "--bfcl-report", "none", "-r", "N")
+    command = pytest_command(*shlex.split(EXAMPLE)[1:], *quiet)
     environment = os.environ | {"COLUMNS": "90"}
     output = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
     lines = output.splitlines()

@@ -16,6 +16,7 @@ IMPORT_ALL = """
 import pkgutil, sys, asyncio, subprocess, multiprocessing, logging, pytest, http.server, urllib.request
 import tests.without_posix
 import pytest_bfcl
+sys.modules["openai"] = None  # a trainer's, too, whose import takes a second
 failed = []
 for found in pkgutil.walk_packages(pytest_bfcl.__path__, "pytest_bfcl."):
     try:

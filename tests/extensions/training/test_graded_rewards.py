@@ -70,12 +70,12 @@ def test_calls_beyond_need_cost_unless_told_otherwise() -> None:
 def assert_bounds(data: DataSet, stride: int = 1) -> None:
     for place, checker in enumerate(("ast", "state")):
         found = means(data, checker, stride=stride)
-        over = {name: mean for name, mean in found.items() if mean > bound(name, place)}
+        over = {name: mean for name, mean in found.items() if mean > bound(name, place) + 1e-9}
         assert not over, over
 
 
 def test_no_cheap_policy_earns_more_than_its_bound() -> None:
-    assert_bounds(OURS, stride=3)
+    assert_bounds(OURS, stride=6)
 
 
 @pytest.mark.slow
