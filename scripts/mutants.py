@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("models", "endpoints", "session", "conversation", "runs")
-ACROSS = ("test_hostile_model.py", "test_endings.py", "test_echoed_secrets.py", "test_records.py")
+ACROSS = ("test_endings.py", "test_echoed_secrets.py", "test_records.py")
 """Tests of several rooms: they come past most of what a model says."""
 WIDE = (*ROOMS, "plugin", "cli", "damage", "agentic", "multi_turn", "rescoring", "scoring", *ACROSS)
 LONGEST_S = 300

@@ -1,13 +1,13 @@
-"""examples/plugin-package: installed into a folder of its own, found by entry points, used in a run."""
+"""examples/plugin-package: in a folder of its own, found by entry points, used in a run."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,16 +25,16 @@ ENTRIES = [
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not all(
-        map(importlib.util.find_spec, ("pip", "setuptools"))
-    ):  # the dev extra has a setuptools that needs no wheel
-        pytest.skip("installing needs pip and setuptools")
-    folder = tmp_path_factory.mktemp("plugin")
-    source = shutil.copytree(EXAMPLE, folder / "source")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
-               "--target", str(folder / "site"), str(source)]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return folder / "site"
+    """What an installer makes of the package: the code, and the entry points of its project file."""
+    site = tmp_path_factory.mktemp("site")
+    shutil.copytree(EXAMPLE / "bfcl_example", site / "bfcl_example")
+    info = site / "bfcl_example-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bfcl-example\nVersion: 1.0\n")
+    offered = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
+    lines = [f"[{group}]\n{name} = {value}\n" for group, points in offered.items() for name, value in points.items()]
+    (info / "entry_points.txt").write_text("".join(lines))
+    return site
 
 
 PLUGIN = ("pytest", "-q", "-p", "no:cacheprovider")

@@ -70,15 +70,6 @@ def test_a_provider_of_litellm_is_refused_with_the_command(
     assert len(said.splitlines()) <= 5
 
 
-def test_it_is_refused_before_the_first_request(tmp_path: Path) -> None:
-    done = run(tmp_path, "--model", "gemini:gemini-2.5-pro", "-q", "-k", "simple_python_1")
-    assert done.returncode == 4, done.stdout
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    assert any('pip install "pytest-bfcl[litellm]"' in line for line in said)
-    assert len(said) <= 5, said
-    assert not list(tmp_path.glob("reports/*"))
-
-
 def test_what_else_needs_an_extra_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("yaml", "rank_bm25", "mcp"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from pytest_bfcl import plain_text as printed
+from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, Failure, FailureTag, HarnessError, UsageError
 from pytest_bfcl.plain_text import printable
 from pytest_bfcl.plugin.failure_repr import FailureRepr
@@ -89,35 +88,25 @@ def test_a_terminal_of_few_characters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 RAISES = r"raise_exception('\x1b[31mred\n::error::seen ##[error]too')"
-PLUGIN = ("pytest", "-rA", "--bfcl-data=bundled", "--bfcl-sample=1", "--bfcl-report=none", "--bfcl-")
-VERB = ("pytest_bfcl", "run", "--data=bundled", "--sample=1", "--out=run", "--")
-
-
 WHILE_ASKED = f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}"
 """It is harmless when the template is tried."""
 
 
-@pytest.mark.parametrize(
-    ("words", "template"),
-    [
-        (PLUGIN, f"{{{{ {RAISES} }}}}"),
-        pytest.param(VERB, f"{{{{ {RAISES} }}}}", marks=pytest.mark.slow),
-        pytest.param(PLUGIN, WHILE_ASKED, marks=pytest.mark.slow),
-        pytest.param(VERB, WHILE_ASKED, marks=pytest.mark.slow),
-    ],
-)
-def test_what_a_template_says_reaches_no_terminal_raw(tmp_path: Path, words: tuple[str, ...], template: str) -> None:
-    (tmp_path / "own.jinja").write_text(template)
-    *words_before, prefix = words
-    options = ("model=openai:m", "base-url=http://127.0.0.1:9/v1", "template=own.jinja", "decoder=hermes",
-               "api=completions")  # fmt: skip
-    named = [f"{'--' if option.startswith('model') else prefix}{option}" for option in options]
-    done = subprocess.run(
-        [sys.executable, "-m", *words_before, *named],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    shown = done.stdout + done.stderr
-    assert done.returncode, shown
+@pytest.mark.parametrize("template", [f"{{{{ {RAISES} }}}}", WHILE_ASKED])
+@pytest.mark.parametrize("door", ["plugin", "verb"])
+def test_what_a_template_says_reaches_no_terminal_raw(
+    door: str, template: str, pytester: pytest.Pytester, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (pytester.path / "own.jinja").write_text(template)
+    options = {"base-url": "http://127.0.0.1:9/v1", "template": "own.jinja", "decoder": "hermes", "api": "completions",
+               "data": "bundled", "sample": "1", "report": "none", "out": "run"}  # fmt: skip
+    if door == "verb":
+        code = main(["run", "--model=openai:m", *(f"--{name}={value}" for name, value in options.items())])
+    else:
+        named = [f"--bfcl-{name}={value}" for name, value in options.items()]
+        code = pytester.runpytest_inprocess("-rA", "--model=openai:m", *named, "-p", "no:cacheprovider").ret
+    shown = "".join(capfd.readouterr())
+    assert code, shown
     assert r"[31mred\n::error::seen ##\x5berror]too" in shown
     assert "Traceback" not in shown
     assert "INTERNALERROR" not in shown

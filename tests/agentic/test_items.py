@@ -1,4 +1,4 @@
-"""Memory and web search as pytest items: write stages pulled in, run once, in one worker; kills, skips, replays."""
+"""Memory and web search as pytest items: write stages pulled in, run once, in one worker; skips."""
 
 from __future__ import annotations
 
@@ -10,23 +10,17 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.extensions.vector_memory import embedding
 from tests.agentic import diligent
 from tests.distributed import WORKERS
 
 CONFTEST = """
-import os, pytest
-import diligent
-
-class Model(diligent.{name}):
-    async def generate(self, request):
-        limit = os.environ.get("DIE_AFTER")
-        if limit and len(self.asked) == int(limit):
-            os._exit(9)
-        return await super().generate(request)
+import pytest
+from diligent import DiligentMemory
 
 @pytest.fixture(scope="session")
 def model():
-    return Model()
+    return DiligentMemory()
 """
 
 
@@ -38,40 +32,29 @@ class Bench:
         self.path = pytester.path
         pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\npythonpath = .\n")
 
-    def bring(self, name: str) -> None:
+    def bring(self) -> None:
         shutil.copy(Path(diligent.__file__), self.path / "diligent.py")
-        self.pytester.makeconftest(CONFTEST.format(name=name))
+        self.pytester.makeconftest(CONFTEST)
 
-    def run(self, *args: str, out: str = "run", model: str = "own:diligent-memory@fc") -> pytest.RunResult:
-        return self.pytester.runpytest_subprocess(
-            "--model",
-            model,
-            "--bfcl-data",
-            "bundled",
-            "--bfcl-out",
-            out,
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:hypothesispytest",
-            *args,
-        )
+    def run(self, *args: str, model: str = "own:diligent-memory@fc") -> pytest.RunResult:
+        command = ("--model", model, "--bfcl-data", "bundled", "--bfcl-out", "run", "-p", "no:cacheprovider")
+        return self.pytester.runpytest_inprocess(*command, *args)
 
-    def records(self, out: str = "run") -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.path / out / "results.jsonl").read_text().splitlines()]
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.path / "run" / "results.jsonl").read_text().splitlines()]
 
-    def requests(self, out: str = "run") -> Counter[tuple[Any, ...]]:
+    def requests(self) -> Counter[tuple[Any, ...]]:
         """How often each request was sent to the model, over all processes."""
         lines = [
             json.loads(line)
-            for path in (self.path / out / "journal").glob("*.jsonl")
+            for path in (self.path / "run" / "journal").glob("*.jsonl")
             for line in path.read_text().splitlines()
         ]
         assert lines
         return Counter((line["id"], line["repeat"], line["turn"], line["step"]) for line in lines)
 
-    def snapshots(self, out: str = "run") -> dict[str, Any]:
-        folder = self.path / out / "snapshots"
+    def snapshots(self) -> dict[str, Any]:
+        folder = self.path / "run" / "snapshots"
         return {str(p.relative_to(folder)): json.loads(p.read_text()) for p in folder.rglob("*.json")}
 
 
@@ -85,7 +68,7 @@ def bench(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Bench:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", WORKERS)
 def test_every_write_stage_once(bench: Bench, workers: tuple[str, ...]) -> None:
-    bench.bring("DiligentMemory")
+    bench.bring()
     result = bench.run("--bfcl-categories", "memory_kv,memory_rec_sum", *workers)
     result.assert_outcomes(passed=2 * (43 + 12))
     records = bench.records()
@@ -113,7 +96,7 @@ def test_one_model_in_two_modes_is_two_models(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_every_repeat_has_its_own_memory(bench: Bench) -> None:
-    bench.bring("DiligentMemory")
+    bench.bring()
     result = bench.run("-k", "memory_rec_sum_20-finance-1", "--bfcl-categories", "memory", "--bfcl-repeat", "2")
     result.assert_outcomes(passed=2 * 3)
     folders: dict[str, set[str]] = {}
@@ -124,7 +107,7 @@ def test_every_repeat_has_its_own_memory(bench: Bench) -> None:
 
 
 def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
-    bench.bring("DiligentMemory")
+    bench.bring()
     question = "memory_kv_20-finance-1"
     result = bench.run("-k", question, "-v", "--bfcl-categories", "memory")
     wanted = [record["id"] for record in bench.records()]
@@ -139,13 +122,9 @@ def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
     assert model["categories"]["memory_kv"]["total"] == 8
 
 
-def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:
-    bench.pytester.makeconftest(
-        "from pytest_bfcl.extensions.vector_memory import embedding\n"
-        "from pytest_bfcl.extensions.vector_memory import embedding\n"
-        "embedding.weights_folder = lambda: None\n"
-        "embedding.find_spec = lambda name: None\n"
-    )
+def test_without_weights_the_vector_memory_is_skipped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "weights_folder", lambda: None)
+    monkeypatch.setattr(embedding, "find_spec", lambda name: None)
     result = bench.run("--bfcl-categories", "memory_vector", "-rs", model="oracle:")
     result.assert_outcomes(skipped=43 + 12)  # the write stages too
     result.stdout.fnmatch_lines(["*pip install ?pytest-bfcl?embeddings?? && pytest-bfcl fetch --embeddings*"])
@@ -153,7 +132,7 @@ def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_write_stage_that_broke_runs_again_though_its_questions_have_verdicts(bench: Bench) -> None:
-    bench.bring("DiligentMemory")
+    bench.bring()
     bench.run("--bfcl-categories", "memory_kv").assert_outcomes(passed=43 + 12)
     requests = bench.requests()
     lines = bench.records()

@@ -22,7 +22,7 @@ ASK = ("--model", "oracle:", "--bfcl-data", "bundled", "-p", "no:cacheprovider",
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package and its metadata as a distribution without extensions would have them."""
     site = tmp_path_factory.mktemp("site")
-    left_out = shutil.ignore_patterns("extensions", "__pycache__", "_bundled")
+    left_out = shutil.ignore_patterns("extensions", "_bundled")  # compiled modules come along
     shutil.copytree(ROOT / "pytest_bfcl", site / "pytest_bfcl", ignore=left_out)
     shutil.copytree(ROOT / "data", site / "pytest_bfcl" / "_bundled")
     info = site / "pytest_bfcl-0.dist-info"
@@ -44,9 +44,8 @@ def run(core: Path, *words: str) -> subprocess.CompletedProcess[str]:
 VERBS = f"""
 import sys, pytest, pytest_bfcl
 from pytest_bfcl.cli import main
-assert pytest.main([*{ASK!r}, "first", "-m", "simple_python or multi_turn_base",
-    "--bfcl-fail-under", "simple_python=60"]) == 0
-RUN = "run --model oracle: --data bundled --categories simple_python,multi_turn_base --shard"
+assert pytest.main([*{ASK!r}, "first", "-m", "simple_java", "--bfcl-fail-under", "simple_java=60"]) == 0
+RUN = "run --model oracle: --data bundled --categories simple_java --shard"
 for words in (
     "--help", f"{{RUN}} 1/2 -o part1", f"{{RUN}} 2/2 -o part2", "merge part1 part2 -o second",
     "export report first --data bundled", "models",

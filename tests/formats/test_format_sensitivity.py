@@ -41,7 +41,7 @@ def test_native_calls_are_skipped_with_the_reason() -> None:
 
 def test_items(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
-    result = pytester.runpytest_subprocess(
+    result = pytester.runpytest_inprocess(
         *("--model", "oracle:@prompt", "--bfcl-data", "bundled", "--bfcl-out", "run", "-q"),
         *("-p", "no:cacheprovider", "--bfcl-categories", f"{CATEGORY},simple_java"),
         *("-k", "simple_python_8 or simple_java_0"),

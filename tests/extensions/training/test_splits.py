@@ -129,10 +129,14 @@ def test_shares_that_are_none(share: float) -> None:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def made() -> Split:
+    return make_split(BUNDLED, train=0.8, seed=7)
+
+
 @pytest.fixture
-def written(tmp_path: Path) -> tuple[Path, Split]:
-    split = make_split(BUNDLED, train=0.8, seed=7)
-    return tmp_path / "b.split.json", split.write(tmp_path / "b.split.json")
+def written(made: Split, tmp_path: Path) -> tuple[Path, Split]:
+    return tmp_path / "b.split.json", made.write(tmp_path / "b.split.json")
 
 
 def test_a_file_is_read_as_it_was_written_and_never_overwritten(written: tuple[Path, Split]) -> None:
