@@ -112,9 +112,9 @@ def check_loud(text):
         ),
         Edit(
             "checkers/judge.py",
-            '    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),\n',
-            '    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),\n'
-            '    "loud": (lambda judge, _: check_loud(reply_of(judge.transcript).text), reasons.ADAPTER_INFERENCE),\n',
+            "    **dict.fromkeys(ELSEWHERE, ",
+            '    "loud": (lambda judge, _: check_loud(reply_of(judge.transcript).text), reasons.ADAPTER_INFERENCE),\n'
+            "    **dict.fromkeys(ELSEWHERE, ",
         ),
     ),
     """
@@ -181,7 +181,7 @@ GATE = Recipe(
             "        if self.options.fewest is not None:\n"
             '            passed = sum(line["outcome"] == "passed" for line in records)\n'
             "            ok = passed >= self.options.fewest\n"
-            '            further.append(GateCheck("fewest", "", ok, f"{passed} passed"))\n'
+            '            checks.append(GateCheck("fewest", "", ok, f"{passed} passed"))\n'
             "        if self.verify is not None:\n",
         ),
         Edit(

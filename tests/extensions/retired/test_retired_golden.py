@@ -20,27 +20,9 @@ pytestmark = pytest.mark.golden
 
 BARE = "mistral-tiny-2312"
 """Its 2024 handler did not put brackets around a bare call; today's preparation does (ast_checker spec §3.1)."""
-BY_POSITION = "meta-llama_Meta-Llama-3-8B-Instruct"
-"""Its 2024 handler refused calls whose only argument is an object by position; today they run without arguments."""
-
-
 def read(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
-
-
-def test_offline_verdicts_agree(golden_dir: Path, official: DataSet) -> None:
-    lines = read(golden_dir / "exec_outputs.jsonl.gz")
-    verdicts = list(score_lines(lines, official))
-    pairs = [(line, verdict) for line, verdict in zip(lines, verdicts, strict=True) if line["offline"]]
-    assert len(pairs) == 1463
-    differing = [(line, verdict) for line, verdict in pairs if line["valid"] != verdict["valid"]]
-    assert Counter(line["config"] for line, _ in differing) == {BARE: 12}
-    assert all(line["error_type"] == "executable_decoder:decoder_failed" for line, _ in differing)
-    assert not any(line["output"].strip().startswith("[") for line, _ in differing)
-    reasons = [line for line, verdict in pairs if not verdict["valid"] and line["error_type"] != verdict["reason"]]
-    assert Counter(line["config"] for line in reasons) == {BY_POSITION: 12}
-    assert all("({" in line["output"] or "([" in line["output"] for line in reasons)
 
 
 def test_what_asks_the_network_is_skipped(golden_dir: Path, official: DataSet) -> None:
@@ -69,14 +51,3 @@ def test_a_recording_answers_for_the_network(golden_dir: Path, official: DataSet
     assert differing == {"exec_parallel_multiple_30": 8, "exec_multiple_29": 1, "exec_parallel_26": 1}
 
 
-def test_sql_verdicts_are_equal(golden_dir: Path, official: DataSet) -> None:
-    lines = read(golden_dir / "sql_outputs.jsonl.gz")
-    verdicts = list(score_lines(lines, official))
-    assert len(lines) == 1800
-    wrong = [
-        (line["id"], line["error_type"], verdict["reason"])
-        for line, verdict in zip(lines, verdicts, strict=True)
-        if line["valid"] is not None and (line["valid"], line["error_type"]) != (verdict["valid"], verdict["reason"])
-    ]
-    assert wrong == []
-    assert all(not verdict["valid"] for line, verdict in zip(lines, verdicts, strict=True) if line["valid"] is None)
