@@ -33,8 +33,7 @@ def check_json_call(document: Fields, arguments: Mapping[Any, Any], accepted: Fi
     for parameter, values in accepted.items():
         if parameter not in given and MARKER not in values:
             details = CallDetails(function=name, param=parameter, expected=values, called=given)
-            required = parameter in (document["parameters"].get("required") or ())
-            return BrokenRule(reasons.MISSING_REQUIRED if required else reasons.MISSING_OPTIONAL, details)
+            return BrokenRule(reasons.MISSING_OPTIONAL, details)  # required ones are the schema's
     for parameter, value in given.items():
         if parameter not in accepted:
             error = f"{parameter!r} is not among the expected arguments"

@@ -15,8 +15,11 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.checkers import java, javascript, judge_both
+from pytest_bfcl.checkers import java, javascript, judge, judge_both
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
+from pytest_bfcl.checkers.details import _KEYS, Details
+from pytest_bfcl.checkers.reasons import REASONS, details_of
+from pytest_bfcl.checkers.state import replay
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import check_python
 from pytest_bfcl.dataset.entry import Entry
@@ -261,6 +264,96 @@ def test_replies(category: str) -> None:
     same_as_recorded(HERE / f"{category}.jsonl", rows())
 
 
+TOOL = {"name": "kitchen.serve", "dialect": "json-schema", "parameters": {
+    "type": "object", "required": ["dish"], "additionalProperties": False, "$defs": {"size": {"enum": [1, 2, 3]}},
+    "properties": {
+        "dish": {"type": "string"}, "size": {"$ref": "#/$defs/size"}, "hot": {"type": ["boolean", "null"]},
+        "sides": {"type": "array", "items": {"type": "string"}}, "table": {"type": "object"}}}}  # fmt: skip
+WANTED = {"dish": ["Soup of the day"], "size": [2, 3, ""], "hot": [None, ""], "sides": [["rice", "peas"], ""],
+          "table": [{"number": 4, "by": ["the", "window"]}, ""]}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["simple_python", "parallel"])
+def test_tools_in_json_schema(rule: str) -> None:
+    """Each way in which a call differs from the expected one, under its schema and as JSON; native and written."""
+    entry = Entry.model_validate({
+        "id": f"{rule}_0", "category": rule, "question": [[{"role": "user", "content": "x"}]], "function": [TOOL],
+        "possible_answer": [{"kitchen.serve": WANTED if rule == "parallel" else
+                             {name: [each for each in values if each != ""] for name, values in WANTED.items()}}],
+    })  # fmt: skip
+    right = {name: values[0] for name, values in WANTED.items()}
+
+    def rows() -> Iterator[Any]:
+        for changes in ({}, *({name: value} for name, values in {
+            "dish": ["soup-of-THE day", "stew", 7, None], "size": [3, 2.0, 1, 9, True], "hot": [False, 0],
+            "sides": [["Rice", "peas."], ["peas", "rice"], ["rice"], ("rice", "peas"), "rice", []],
+            "table": [{"by": ["the", "window"], "number": 4.0}, {"number": 4},
+                      {"number": True, "by": ["the", "window"]},
+                      {"number": 4, "by": ["the", "window"], "more": None}, None],
+            "surplus": [1], None: [1],
+        }.items() for value in values)):  # fmt: skip
+            calls = [("kitchen.serve", {**right, **changes})]
+            yield [repr(changes), fates(entry, calls)]
+        for name in right:
+            yield [f"without {name}", fates(entry, [("kitchen.serve", {k: v for k, v in right.items() if k != name})])]
+        yield ["name", fates(entry, [("kitchen_serve", right)])]
+
+    def fates(entry: Entry, calls: Calls) -> Any:
+        native = [{"name": n, "arguments": json.dumps({str(k): v for k, v in given.items()})} for n, given in calls]
+        written = Reply(text=f"[{', '.join(exact_text(Call(*each)) for each in calls)}]")
+        found = [judge(entry, Transcript(entry.id, entry.category, mode=mode, turns=[Turn(steps=[Step(reply)])]))
+                 for mode, reply in (("fc", Reply.from_output(native)), ("prompt", written))]  # fmt: skip
+        return [[each.reason, each.detail] for each in found]
+
+    same_as_recorded(HERE / f"json_schema_{rule}.jsonl", rows())
+
+
+@pytest.mark.parametrize("category", ["simple_python", "simple_java", "parallel_multiple", "multi_turn_base"])
+def test_all_that_a_verdict_tells(category: str) -> None:
+    """The whole details of one entry's verdicts; read from a line of results they are the same."""
+    entry = DATA.load(DATA.index(category)[0])
+
+    def rows() -> Iterator[Any]:
+        if entry.row.multi_step:
+            ways = [(name, Transcript(entry.id, category, decoded=True, turns=[
+                Turn(steps=[Step(Reply(text="x"), calls=list(step)) for step in turn]) for turn in turns], **more))
+                for name, turns, more in trajectories(entry.possible_answer or [])]  # fmt: skip
+        else:
+            ways = [(name, Transcript(entry.id, category, mode="fc", turns=[Turn(steps=[Step(Reply.from_output(
+                [{"name": each, "arguments": json.dumps(arguments)} for each, arguments in calls]))])]))
+                for name, calls in variations(entry)]  # fmt: skip
+        for name, talk in ways:
+            verdict = judge(entry, talk)
+            detail = {key: value for key, value in verdict.detail.items() if key != "rule"}
+            assert details_of(verdict.reason, verdict.detail).to_json() == detail
+            yield [name, verdict.reason, cut(json.dumps(verdict.detail), 1500)]
+
+    same_as_recorded(HERE / f"whole_{category}.jsonl", rows())
+
+
+ODD: list[Any] = [None, True, -1, 1, 1.5, "x", [], [1], {}, {"a": 1}]
+
+
+def test_details_of_lines_that_anybody_may_have_written() -> None:
+    """A value of another type counts as missing; an unknown reason has the details of a call, or of an error."""
+    known = {reason.details: name for name, reason in REASONS.items()}
+
+    def rows() -> Iterator[Any]:
+        for name in (*known.values(), "no:such_reason", "adapter:unheard_of", "harness:unheard_of", None):
+            fields = details_of(name, {}).__class__.__annotations__ | Details.__annotations__
+            for value in ODD:
+                read = details_of(name, {"sub_errors": value} | {_KEYS.get(field, field): value for field in fields})
+                yield [name, value, read.to_json(), read.place]
+        tried = {"call": 1, "reason": "value_error:others", "called": 5}
+        for listed in ([tried], [{**tried, "call": -1}], [{**tried, "call": True}], [{**tried, "reason": 5}], [5],
+                       [{**tried, "reason": "no:such_reason"}], [{"call": 0, "reason": "x"}, tried]):  # fmt: skip
+            yield [listed, details_of("parallel_function_checker_no_order:cannot_find_match", {"sub_errors": listed})]
+        for underlying in ("value_error:others", 5, "multi_turn:instance_state_mismatch"):
+            yield [underlying, details_of("reply:length", {"underlying": underlying, "turn": 2, "index": 3})]
+
+    same_as_recorded(HERE / "details.jsonl", ([*row[:-1], repr(row[-1])] for row in rows()))
+
+
 SAID = [
     "", " ", "no", "I cannot do that.", "[f(x=1)]", "f(x=1)", "[f(x=1), g()]", "f(1)", "[f(x=1",
     "```python\n[f(x=1)]\n```",
@@ -388,6 +481,7 @@ def test_conversations(category: str) -> None:
                     cut(json.dumps(detail, default=str), 300),
                     *corrected,
                     both.extra,
+                    [turn.shares for turn in replay(entry, talk, shares=True).turns],
                 ]
 
     same_as_recorded(HERE / f"{category}.jsonl", rows())
