@@ -117,7 +117,7 @@ class MessagesJoiner(Joiner):
     def add(self, event: Fields) -> None:
         """One event."""
         kind, index, delta = event.get("type"), place(event.get("index")), event.get("delta")
-        if kind == "content_block_delta" and isinstance(delta, Mapping) and index is not None:
+        if isinstance(delta, Mapping) and index is not None:
             self._add_delta(index, delta)
         elif kind == "content_block_start" and index is not None:
             block = event.get("content_block")

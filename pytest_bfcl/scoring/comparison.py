@@ -174,7 +174,7 @@ def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = 
         notes.append("the runs used different rules; both are compared under the same rules here")
     found = comparability(before.fingerprint, led, Purpose.MODELS, accept={ENTRIES})
     if found.noted:
-        notes.append(found.sentence if not found.refused else Comparability((), found.noted).sentence)
+        notes.append(Comparability((), found.noted).sentence)
     if not found.refused:
         return notes
     names = {before.fingerprint.dataset, after.fingerprint.dataset}

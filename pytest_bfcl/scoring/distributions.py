@@ -27,8 +27,8 @@ def student_tail(distance: float, freedom: float) -> float:
 
 def _beta_tail(a: float, b: float, x: float, rest: float) -> float:
     """The regularised incomplete beta function I_x(a, b); ``rest`` is 1 - x, kept apart for its digits."""
-    if x <= 0 or rest <= 0:
-        return float(rest <= 0)
+    if x <= 0:
+        return 0.0
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side
         return 1.0 - _beta_tail(b, a, rest, x)
     return _density(a, b, x, rest) / a * _fraction(a, b, x)

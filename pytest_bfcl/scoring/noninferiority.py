@@ -25,7 +25,7 @@ class Margin:
     group or category; ``None``: all entries.
     """
 
-    points: float | None = None
+    points: float = 0.0
     kept: float | None = None
     group: str | None = None
 
@@ -35,7 +35,7 @@ class Margin:
 
     def of(self, before: float) -> float:
         """The margin as a fraction, given the baseline's accuracy ``before``."""
-        return before * (1 - self.kept / 100) if self.kept is not None else (self.points or 0.0) / 100
+        return before * (1 - self.kept / 100) if self.kept is not None else self.points / 100
 
 
 def parse_margin(text: str) -> Margin:

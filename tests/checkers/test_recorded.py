@@ -22,6 +22,7 @@ from pytest_bfcl.checkers.reasons import REASONS, details_of
 from pytest_bfcl.checkers.state import replay
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import check_python
+from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.plain_text import cut
 from pytest_bfcl.rescoring import open_data
@@ -29,7 +30,7 @@ from pytest_bfcl.syntax.java_literals import java_value
 from pytest_bfcl.syntax.javascript import javascript_value
 from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
-from tests.checkers.building import schema
+from tests.checkers.building import function, schema
 from tests.recorded import same_as_recorded
 
 HERE = Path(__file__).parent / "recorded"
@@ -329,6 +330,41 @@ def test_all_that_a_verdict_tells(category: str) -> None:
             yield [name, verdict.reason, cut(json.dumps(verdict.detail), 1500)]
 
     same_as_recorded(HERE / f"whole_{category}.jsonl", rows())
+
+
+ADVISED: dict[str, dict[str, Any]] = {
+    "python": {"boolean": True, "integer": 5, "float": 5.5, "string": "jam", "any": "jam", "array<float>": [1.0, 2.0],
+               "array<integer>": [1, 2], "array<string>": ["a", "b"], "tuple<integer>": [1, 2], "dict": {"a": [1]}},
+    "java": {"Array<String>": ["a"], "ArrayList<integer>": [1, 2], "HashMap": {"a": [1]}, "long": 5, "float": 5.5,
+             "integer": 5, "boolean": True, "String": "jam"},
+    "javascript": {"array<String>": ["a"], "dict": {"a": [1]}, "Bigint": 5, "float": 5.5, "Boolean": True},
+}  # fmt: skip
+GIVEN: list[Any] = [
+    "true", "False", "yes", True, "5", "5.5", "five", 5, 5.0, 5.5, "5L", "5.5f", "[1, 2]", " [1]", "{'a': 1}", "(1, 2)",
+    [1, 2.0], [1, 2], ["1", "2"], ["1", "b"], [2.0, 1.0], [2, 1], ["b", "a"], ["a"], [],
+    {"a": 1}, "'jam'", '"jam"', "`jam`", "'jam", "'", "JAM", "9" * 40,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ADVISED)
+def test_advice(language: Language) -> None:
+    """What is advised about a wrong value, native and written."""
+
+    def rows() -> Iterator[Any]:
+        for word, answer in ADVISED[language].items():
+            entry = Entry.model_validate({
+                "id": "kitchen_0", "question": [[{"role": "user", "content": "x"}]], "language": language,
+                "category": "simple_python" if language == "python" else f"simple_{language}",
+                "function": [function("serve", x=word)], "possible_answer": [{"serve": {"x": [answer]}}],
+            })  # fmt: skip
+            for value, mode in product(GIVEN, ("fc", "prompt")):
+                native = Reply.from_output([{"name": "serve", "arguments": json.dumps({"x": value})}])
+                reply = native if mode == "fc" else Reply(text=f"[{exact_text(Call('serve', {'x': value}))}]")
+                talk = Transcript(entry.id, entry.category, mode=mode, turns=[Turn(steps=[Step(reply)])])
+                verdict = judge(entry, talk)
+                yield [word, value, mode, verdict.reason, verdict.detail.get("advice")]
+
+    same_as_recorded(HERE / f"advice_{language}.jsonl", rows())
 
 
 ODD: list[Any] = [None, True, -1, 1, 1.5, "x", [], [1], {}, {"a": 1}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.runs.directory import RunDirectory
@@ -22,9 +23,15 @@ from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentil
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
 from pytest_bfcl.scoring.expectations import Expectations, read_expected
 from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
-from pytest_bfcl.scoring.gates import gate_checks, gate_summary, parse_gate, unreachable
+from pytest_bfcl.scoring.gates import GateCheck, gate_checks, gate_summary, parse_gate, unreachable
 from pytest_bfcl.scoring.gating import GateOptions, Gates, exit_code, gate_lines
-from pytest_bfcl.scoring.measurements import by_model, is_score_folder, measurement_of_run, open_measurement
+from pytest_bfcl.scoring.measurements import (
+    Measurement,
+    by_model,
+    is_score_folder,
+    measurement_of_run,
+    open_measurement,
+)
 from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin, too_few
 from pytest_bfcl.scoring.score_record import headline_record, score_records
 from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson
@@ -290,7 +297,26 @@ OPTIONS: list[tuple[str, GateOptions]] = [
     ("expected of other data", GateOptions(expected={"dataset": {}, "failures": []})),
     ("expected of other rules", GateOptions(expected={"rules": "corrected", "failures": []})),
     ("nothing expected", GateOptions(expected=[])),
+    ("a reference", GateOptions(verify=["before"])),
+    ("a reference and more",
+     GateOptions(["live=1"], baseline="before", verify=["out of reach"], expected={"failures": []})),
 ]  # fmt: skip
+
+
+class Verifier:
+    """The gate of another package: one check for each of its texts."""
+
+    notes = ("a difference", "a difference")
+
+    def __init__(self, texts: list[str], run: Any, data: Any, directory: Path, out: Path | None) -> None:
+        self.texts = [*texts, run.rules, data.name, str(directory), str(out)]
+
+    def unreachable(self, ids: Collection[str]) -> str | None:
+        return f"{len(ids)} entries" if "out of reach" in self.texts else None
+
+    def checks(self, summary: Any, records: Iterable[Any]) -> Iterator[GateCheck]:
+        yield GateCheck("verify", "", True, f"{self.texts}, {len(list(records))} lines", entries=tuple("abcdefghijklm"))
+        yield GateCheck("verify", SPEC, False, "differs", entries=tuple("abcdefghijklm"))
 
 
 def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,15 +331,25 @@ def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     RunDirectory.open(Path(run_in(Path(), "unfinished", before))).state("stopped:budget")
     summary = summarise(now, fingerprint=PRINT.to_dict())  # type: ignore[arg-type]
     entries = {each["id"]: each["category"] for each in now}
+    nothing = summarise([], fingerprint=PRINT.to_dict())  # type: ignore[arg-type]
+    run = measurement_of_run(RunDirectory.open(Path("now")))
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: name if kind == "gates" else None)
+    monkeypatch.setattr(entry_points, "load", lambda point, kind: Verifier)
 
     def asked(options: GateOptions) -> Any:
         gates = Gates(options, max_errors_pct=5.0)
         gates.check_conditions(PRINT, DATA, [SPEC], Path(), Path("now"))
         yield tried(gates.refuse_guessed_data)
-        for chosen, why in ((entries, None), ({}, None), ({"x": "memory_kv_prereq"}, None), (entries, "no key")):
+        for chosen, why in ((entries, None), ({}, None), ({"x": "memory_kv_prereq"}, None), (entries, "no key"),
+                            ({"x": "parallel"}, None)):  # fmt: skip
             yield tried(gates.refuse_unreachable, chosen, DATA, lambda category, why=why: why)
             yield tried(gates.refuse_unreachable, chosen, DATA, others=True)
-        gate = gates.evaluate(summary, now, measurement_of_run(RunDirectory.open(Path("now"))), SIZES)
+        rerun = summary | {"fingerprint": summary["fingerprint"] | {"selection": {"last_failed": True}}}
+        for odd, measured in ((rerun, run), (summary, Measurement("now", lambda rules: {}))):
+            gate = gates.evaluate(odd, iter(now), measured)  # type: ignore[arg-type]
+            yield [gate["verdict"], [each for each in gate["checks"] if "baseline" in each["name"]], gate.get("notes")]
+        yield list(gate_lines(gates.evaluate(nothing, [], run), options, unjudged="no entry"))
+        gate = gates.evaluate(summary, iter(now), run, SIZES)
         yield from gate_lines(
             gate, options, unjudged="none", troubles=["trouble"] if options.min_entries else (), wrong=3
         )
