@@ -50,8 +50,6 @@ def rule_set(rules: str | Iterable[str]) -> RuleSet:
     """``"official"``, ``"corrected"`` or names of rules as a set of names. Raises `UsageError` for unknown names."""
     if rules == "official":
         return OFFICIAL
-    if isinstance(rules, frozenset) and rules <= CORRECTED:
-        return rules
     if rules == "corrected":
         return CORRECTED
     names = frozenset([rules] if isinstance(rules, str) else rules)

@@ -237,7 +237,7 @@ def is_designed(entry: Entry, number: int) -> bool:
         return number + 1 in entry.missed_function
     if entry.category != "multi_turn_miss_param":
         return False
-    return next((n for n, turn in enumerate(entry.possible_answer or []) if not turn), None) == number
+    return next((n for n, turn in enumerate(_ground_truth(entry)) if not turn), None) == number
 
 
 def _ground_truth(entry: Entry) -> list[list[str]]:

@@ -75,7 +75,7 @@ def _build(config: pytest.Config) -> None:
     conversations = Conversations(session, runner)
     expectations = Expectations(session.plan.gates["expected"])
     if not session.is_worker:
-        run.gates = gates_of(session, expectations)
+        run.gates = gates_of(session)
     outcomes = Outcomes(session, runner, conversations, expectations)
     context = NodeContext(variants, runner.skip_reason, outcomes, session.settings.transforms)
 

@@ -21,7 +21,6 @@ from pytest_bfcl.run_options import OPTIONS
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.scoring.expectations import Expectations
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.session.run import Run
 
@@ -134,12 +133,12 @@ def _stop() -> None:
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
-def gates_of(session: Session, expectations: Expectations) -> Gates:
+def gates_of(session: Session) -> Gates:
     """The gates of the options."""
     from pytest_bfcl.scoring.gating import GateOptions, Gates
 
     options, settings = GateOptions(**session.plan.gates), session.settings
-    return Gates(options, rules=settings.rules, max_errors_pct=settings.max_errors_pct, expectations=expectations)
+    return Gates(options, rules=settings.rules, max_errors_pct=settings.max_errors_pct)
 
 
 class SessionGates:

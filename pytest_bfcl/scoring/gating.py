@@ -111,14 +111,13 @@ class Gates:
         *,
         rules: str = "official",
         max_errors_pct: float = 2.0,
-        expectations: Expectations | None = None,
     ) -> None:
         self.options = options
         self.thresholds = [parse_gate(text) for text in options.fail_under]
         if options.noninferior and not options.baseline:
             raise UsageError("--bfcl-noninferior needs --bfcl-baseline RUN: what the model must not be worse than")
         self.margins = list(map(_margin, options.noninferior))
-        self.expectations = expectations or Expectations(options.expected)
+        self.expectations = Expectations(options.expected)
         self.baseline: Measurement | None = None
         self.verify: OthersGate | None = None
         self._rules = rules
@@ -256,7 +255,7 @@ class Gates:
 
         ``records``: its result lines; ``full``: entries of the whole data set by category.
         """
-        if not (self.options.wants_verdict or self.expectations.asked):
+        if not self.options.wants_verdict:
             return gate_summary(())
         refused = ""
         comparisons: list[Comparison] = []

@@ -9,6 +9,7 @@ import pytest
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.json_calls import is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
+from pytest_bfcl.checkers.state import state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
@@ -90,6 +91,20 @@ def test_state_difference_tells_only_what_differs() -> None:
     verdict = judge(pantry([[PUT]]), conversation([[["put(shelf='top', item='salt')"]]]))
     assert verdict.detail["class"] == "PantryForTests"
     assert verdict.detail["difference"] == {"shelves.top[1]": {"expected": "tea", "called": "salt"}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "called", "shown"),
+    [
+        ("tea", 5, ("tea", 5)),
+        (["tea"], "tea", (["tea"], "tea")),
+        ("tea", "x" * 500, ("tea", "x" * 299 + "…")),
+        ("x" * 500 + "a", "x" * 500 + "b", ("…" + "x" * 100 + "a", "…" + "x" * 100 + "b")),
+    ],
+)
+def test_long_texts_are_shown_where_they_differ(wanted: Any, called: Any, shown: tuple[Any, Any]) -> None:
+    found = state_difference({"note": called}, {"note": wanted})
+    assert tuple(found["note"][side] for side in ("expected", "called")) == shown
 
 
 def test_hostile_calls_are_results_not_crashes() -> None:

@@ -46,6 +46,13 @@ def test_a_minimal_line(tmp_path, name):
         run(model.generate(Request(entry(), [], step=1)))
 
 
+@pytest.mark.parametrize("more", [{}, {"category": "simple_python"}])
+def test_what_was_not_recorded_cannot_run(tmp_path, more):
+    model = replay(tmp_path, {**LINE, **more})
+    assert model.lacks("simple_python") is model.lacks("memory_kv_prereq") is None
+    assert "holds no answer of its category" in model.lacks("parallel")
+
+
 @pytest.mark.parametrize(
     ("lines", "warning", "kept"),
     [([{**LINE, "output": text} for text in "acb"], "2 repeated", "b"),
