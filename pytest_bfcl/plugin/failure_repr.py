@@ -92,7 +92,7 @@ def place_of(longrepr: object) -> Place:
 
 
 class Folded:
-    """What pytest's summary shows of entries, told once; counts, exit code, files and failures' own texts stay.
+    """What pytest's summary shows of entries, once; counts, exit code, files and failures' own texts stay.
 
     Equal errors are one error, and those that stopped the run none. Failures and errors leave pytest's short summary,
     which cuts their reasons: `lines` lists them instead. With ``-vv`` nothing changes; without ``f`` (errors: ``E``) in

@@ -5,15 +5,18 @@ A row is a list in the order of `COLUMNS`; repeated words (categories, reasons, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from pytest_bfcl.explaining.headlines import ALIKE, NAMED, error_text, headline, sign_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.links import ENTRIES, model_suffix, page_name, safe_id
+from pytest_bfcl.reporting.rendering import embedded_json
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 COLUMNS = ("entry", "model", "repeat", "outcome", "corrected", "tag", "reason", "text", "latency", "cost", "flags")
 """Rows of equal errors have one more number: that of their fold."""
@@ -137,17 +140,27 @@ class Listing:
         """The kinds of errors of a model, most frequent first."""
         return sorted((each for each in self._alike.values() if each.model == model), key=lambda each: -len(each.rows))
 
-    def _folds(self) -> int:
-        """Mark the rows of equal errors with their fold; returns the number of folds."""
+    def embedded(self) -> Markup:
+        """The content as the page embeds it; texts are shortened if a very large run would not fit."""
+        made = self.content()
+        for width in (60, 0):
+            text: Markup = embedded_json(made)
+            if len(text.encode("utf-8", "replace")) <= MAX_BYTES:
+                return text
+            made["shortened"] = True
+            for entry in self._entries.values():
+                entry[2] = entry[2][:width]
+            for row in self._rows:
+                row[7] = row[7][:width]
+        return embedded_json(made)  # type: ignore[no-any-return]
+
+    def content(self) -> Parsed:
+        """The list for the page's script."""
         folds = [each for each in self._alike.values() if len(each.rows) > ALIKE]
         for number, fold in enumerate(folds):
             for row in fold.rows:
                 row[len(COLUMNS) :] = [number]
-        return len(folds)
-
-    def content(self) -> Parsed:
-        """The content that the page embeds; texts are shortened if a very large run would not fit."""
-        made = {
+        return {
             "columns": COLUMNS,
             "outcomes": OUTCOMES,
             "models": list(self._words["model"]),
@@ -157,28 +170,13 @@ class Listing:
             "reasons": list(self._words["reason"]),
             "categories": list(self._words["category"]),
             "entries": list(self._entries.values()),
-            "folds": self._folds(),
+            "folds": len(folds),
             "rows": self._rows,
             "pages": self.pages,
             "place": self.place,
             "shard": self.shard,
             "shortened": False,
         }
-        for width in (60, 0):
-            if _size(made) <= MAX_BYTES:
-                break
-            made["shortened"] = True
-            for entry in self._entries.values():
-                entry[2] = entry[2][:width]
-            for row in self._rows:
-                row[7] = row[7][:width]
-        return made
-
-
-def _size(content: Fields) -> int:
-    """Size of the content in the page in bytes, escapes included."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return len(text.encode("utf-8", "replace")) + 5 * sum(text.count(character) for character in "<>&")
 
 
 def _outcome(name: object) -> int:

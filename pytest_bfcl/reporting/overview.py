@@ -68,7 +68,6 @@ def content(
         "failed": listing.failed,
         "sections": [each for each in shown.values() if not isinstance(each, str)],
         "documentation": documentation_of("reasons.md"),
-        "data": rendering.embedded_json(listing.content()),
     }
 
 

@@ -214,9 +214,10 @@ def style_of(kind: str, folder: Path = TEMPLATES) -> str:
 
 
 def script_of(kind: str, folder: Path = TEMPLATES) -> str:
-    """The script of a page kind; a missing one adds nothing to the theme's."""
-    more = ("inflate.js", "packed_entry.js") if kind == "index" else ()
-    return "".join(map(part_text, ("theme.js", *more))) + _own(folder / f"{kind}.js")
+    """The script of a page kind; a missing one adds nothing to the common ones."""
+    tables = () if kind == "entry" else ("sort.js",)
+    packed = ("inflate.js", "packed_entry.js") if kind == "index" else ()
+    return "".join(map(part_text, ("theme.js", *tables, *packed))) + _own(folder / f"{kind}.js")
 
 
 def part_text(name: str) -> str:

@@ -71,7 +71,7 @@ def write_report(
         pages.close()
     page = run.path / INDEX
     values = overview.content(summary, run, found, listing, sections_of(run, lines))
-    rendering.write_page(page, rendering.render("index.html.jinja", **values))
+    rendering.write_page(page, rendering.render("index.html.jinja", data=listing.embedded(), **values))
     return page
 
 

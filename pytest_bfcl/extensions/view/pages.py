@@ -98,8 +98,8 @@ class Pages:
         values = overview.content(summary, opened.run, opened.questions, listing, sections)
         gaps = gaps_in(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
-        if self.links.static:
-            values |= {"data": "", "packed": embedded_json(packed(listing.content()))}
+        packing = embedded_json(packed(listing.content())) if self.links.static else ""
+        values |= {"data": "" if packing else listing.embedded(), "packed": packing}
         return self._page("index.html.jinja", f"run/{listed.name}/index.html", **values)
 
     def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:

@@ -38,37 +38,6 @@
 
   var fixed = document.body.dataset.static === "1";  // files, no server: only what was written is there
 
-  // Tables that sort.
-  all("table.sortable", function (table) {
-    var body = table.tBodies[0];
-    function key(row, place, numbers) {
-      var cell = row.cells[place];
-      if (!cell) return null;
-      var value = cell.dataset.value;
-      if (!numbers) return (value === undefined ? cell.textContent : value).toLowerCase();
-      return value === "" || value === undefined ? null : Number(value);
-    }
-    function sort(head, up) {
-      var place = head.cellIndex, numbers = head.dataset.sort === "n";
-      var rows = Array.prototype.filter.call(body.rows, function (row) { return !row.classList.contains("model-head"); });
-      rows.sort(function (a, b) {
-        var x = key(a, place, numbers), y = key(b, place, numbers);
-        if (x === null || y === null) return (x === null) - (y === null);
-        return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1);
-      });
-      body.replaceChildren.apply(body, rows);
-      all("th[aria-sort]", function (each) { each.removeAttribute("aria-sort"); }, table);
-      head.setAttribute("aria-sort", up ? "ascending" : "descending");
-      table.dispatchEvent(new Event("sorted"));
-    }
-    table.tHead.addEventListener("click", function (event) {
-      var head = event.target.closest("th[data-sort]");
-      if (!head) return;
-      var now = head.getAttribute("aria-sort");
-      sort(head, now ? now !== "ascending" : head.dataset.sort !== "n");
-    });
-  });
-
   // The table of runs: filters live in the address.
   var runs = $("runs");
   if (runs && $("grouped")) {
