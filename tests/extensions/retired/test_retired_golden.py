@@ -20,6 +20,8 @@ pytestmark = pytest.mark.golden
 
 BARE = "mistral-tiny-2312"
 """Its 2024 handler did not put brackets around a bare call; today's preparation does (ast_checker spec §3.1)."""
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -49,5 +51,3 @@ def test_a_recording_answers_for_the_network(golden_dir: Path, official: DataSet
         line["id"] for line, verdict in judged if line["valid"] != verdict["valid"] and line["config"] != BARE
     )
     assert differing == {"exec_parallel_multiple_30": 8, "exec_multiple_29": 1, "exec_parallel_26": 1}
-
-
