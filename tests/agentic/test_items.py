@@ -53,10 +53,6 @@ class Bench:
         assert lines
         return Counter((line["id"], line["repeat"], line["turn"], line["step"]) for line in lines)
 
-    def snapshots(self) -> dict[str, Any]:
-        folder = self.path / "run" / "snapshots"
-        return {str(p.relative_to(folder)): json.loads(p.read_text()) for p in folder.rglob("*.json")}
-
 
 @pytest.fixture
 def bench(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Bench:
@@ -84,28 +80,6 @@ def test_every_write_stage_once(bench: Bench, workers: tuple[str, ...]) -> None:
         assert {process for processes in together.values() for process in processes} == {"gw0", "gw1"}
 
 
-@pytest.mark.slow
-def test_one_model_in_two_modes_is_two_models(bench: Bench) -> None:
-    args = ("--bfcl-categories", "memory_kv", "--model", "oracle:@prompt")
-    bench.run("-k", "finance", *args, model="oracle:@fc").assert_outcomes(passed=2 * (8 + 2))
-    (fc, prompt) = json.loads((bench.path / "run" / "run.json").read_text())["models"]
-    assert (fc["mode"], prompt["mode"]) == ("fc", "prompt")
-    assert len({Path(name).parts[0] for name in bench.snapshots()}) == 2
-    bench.run("-k", "finance or notetaker", *args, model="oracle:@fc").assert_outcomes(passed=2 * (8 + 2))
-
-
-@pytest.mark.slow
-def test_every_repeat_has_its_own_memory(bench: Bench) -> None:
-    bench.bring()
-    result = bench.run("-k", "memory_rec_sum_20-finance-1", "--bfcl-categories", "memory", "--bfcl-repeat", "2")
-    result.assert_outcomes(passed=2 * 3)
-    folders: dict[str, set[str]] = {}
-    for name, content in bench.snapshots().items():
-        folders.setdefault(Path(name).parts[0], set()).add(f"{Path(name).name} {content}")
-    first, second = folders.values()
-    assert first == second
-
-
 def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
     bench.bring()
     question = "memory_kv_20-finance-1"
@@ -128,20 +102,3 @@ def test_without_weights_the_vector_memory_is_skipped(bench: Bench, monkeypatch:
     result = bench.run("--bfcl-categories", "memory_vector", "-rs", model="oracle:")
     result.assert_outcomes(skipped=43 + 12)  # the write stages too
     result.stdout.fnmatch_lines(["*pip install ?pytest-bfcl?embeddings?? && pytest-bfcl fetch --embeddings*"])
-
-
-@pytest.mark.slow
-def test_a_write_stage_that_broke_runs_again_though_its_questions_have_verdicts(bench: Bench) -> None:
-    bench.bring()
-    bench.run("--bfcl-categories", "memory_kv").assert_outcomes(passed=43 + 12)
-    requests = bench.requests()
-    lines = bench.records()
-    stage = next(line for line in lines if line["category"] == "memory_kv_prereq")
-    broken = stage | {"outcome": "error", "tag": "HARNESS_ERROR", "reason": "harness:worker_crash"}
-    with open(bench.path / "run" / "results.jsonl", "a") as file:
-        file.write(json.dumps(broken) + "\n")
-    bench.run("--bfcl-categories", "memory_kv").assert_outcomes(passed=1, deselected=43)
-    assert bench.records()[-1] == stage | {"duration_s": bench.records()[-1]["duration_s"]} | {
-        "started_at": bench.records()[-1]["started_at"]
-    }
-    assert bench.requests() == requests  # its replies were in the journal

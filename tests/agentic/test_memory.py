@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -97,39 +93,3 @@ def test_a_broken_write_stage_makes_its_questions_errors(bundled: DataSet, tmp_p
     assert again.counts == {"memory_rec_sum": (43, 43)}
     assert all("student" in entry_id for entry_id, *_ in mended.asked)
     assert ("memory_rec_sum_prereq_1-student-1", 1, 0, 0) not in mended.asked, "that reply is in the journal"
-
-
-KILLED = """
-import os, sys
-from tests.agentic.diligent import DiligentMemory
-from pytest_bfcl.session.evaluation import run
-from pytest_bfcl.settings import Settings
-
-class Dying(DiligentMemory):
-    async def generate(self, request):
-        if len(self.asked) == int(sys.argv[2]):
-            os._exit(9)
-        return await super().generate(request)
-
-run("bundled", Dying(), categories=["memory_kv"], settings=Settings(concurrency=2), out=sys.argv[1])
-"""
-
-
-@pytest.mark.parametrize("after", [3, 17, 60])
-@pytest.mark.slow
-def test_killed_in_a_write_stage_and_continued(bundled: DataSet, tmp_path: Path, after: int) -> None:
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "run"), str(after)]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    assert subprocess.run(command, cwd=root, env=environment, timeout=120, check=False).returncode == 9
-    model = DiligentMemory()
-    run(bundled, model, categories=["memory_kv"], settings=SETTINGS, out=tmp_path / "run")
-    whole = DiligentMemory()
-    run(bundled, whole, categories=["memory_kv"], settings=SETTINGS, out=tmp_path / "whole")
-    assert snapshots(tmp_path / "run") == snapshots(tmp_path / "whole")
-    assert len(model.asked) <= len(whole.asked) - after + 2, "replies in the journal are not asked again"
-
-
-def snapshots(run_path: Path) -> dict[str, Any]:
-    folder = run_path / "snapshots"
-    return {str(path.relative_to(folder)): json.loads(path.read_text()) for path in sorted(folder.rglob("*.json"))}

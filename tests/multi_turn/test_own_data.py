@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor, create_simulator
 
 DATA = Path(__file__).parents[2] / "data"
 CATEGORIES = ["base", "miss_func", "miss_param", "long_context", "composite"]
@@ -62,25 +60,6 @@ def test_a_missing_parameter_is_one_quiet_turn_answered_by_the_next(kind: str) -
         quiet = [n for n, turn in enumerate(entry.possible_answer) if not turn and n + 1 not in entry.missed_function]
         assert len(quiet) == 1
         assert entry.possible_answer[quiet[0] + 1]
-
-
-@pytest.mark.parametrize("entry", EVERY)
-def test_the_ground_truth_runs_and_every_turn_does_something(entry: Entry) -> None:
-    simulators = {
-        name: create_simulator(name, entry.initial_config.get(name), long_context=entry.row.long_context)
-        for name in entry.involved_classes
-    }
-    executor = CallExecutor(simulators)
-    seen: set[str] = set()
-    for number, calls in enumerate(entry.possible_answer or []):
-        before = {name: copy.deepcopy(simulator.public_state()) for name, simulator in simulators.items()}
-        results = executor.execute_all(calls)
-        for call, result in zip(calls, results, strict=True):
-            assert not result.startswith(ERROR_PREFIX), (call, result)
-            assert '"error"' not in result, (call, result)
-        changed = any(simulator.public_state() != before[name] for name, simulator in simulators.items())
-        assert not calls or changed or set(results) - seen, f"turn {number} neither changes nor tells anything"
-        seen.update(results)
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])

@@ -21,6 +21,7 @@ def check(output: Any, *, call_id: str | None = "c1") -> None:
     assert reward(ENTRY, output) == 1.0
 
 
+@pytest.mark.slow
 def test_openai() -> None:
     from openai.types.chat import ChatCompletion
     from openai.types.responses import Response

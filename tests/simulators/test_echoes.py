@@ -163,12 +163,6 @@ def test_texts_differ_exactly_where_they_should(
             assert (texts[one] == texts[two]) == (group == other), f"{one} and {two}: {texts[one]!r}, {texts[two]!r}"
 
 
-def test_texts_of_the_two_states_of_a_login_differ() -> None:
-    simulator = create_simulator("TradingBot")
-    calls = ["trading_logout()", "trading_login('a', 'b')", "trading_login('a', 'b')", "trading_logout()"]
-    assert len({text_of(simulator, call, "status") for call in calls}) == 4
-
-
 def test_a_failed_verification_names_the_stored_user_too() -> None:
     call = "verify_traveler_information('Eva', 'Holm', '1990-01-01', 'US1')"
     users = ({"user_first_name": "Ada"}, {"user_first_name": "Ben"}, {"user_last_name": "Cole"})

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_bfcl.dataset.categories import resolve_categories
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.training.rewards import MOST_PARTIAL, reward
+from pytest_bfcl.extensions.training.rewards import MOST_PARTIAL
 from pytest_bfcl.extensions.training.splits import make_split
 from pytest_bfcl.extensions.training.tasks import episode_of, key_of, reward_of
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
@@ -163,20 +163,6 @@ def test_several_steps_are_no_completion() -> None:
     ):  # fmt: skip
         with pytest.raises(UsageError, match="several steps"):
             use()
-
-
-def test_a_wrong_conversation_is_graded_by_reward_too() -> None:
-    """One grading: of a transcript as of an episode."""
-    different = 0
-    for entry in ours("fc", "multi_turn_base"):
-        episode = Episode(entry, partial=True)
-        while not episode.done:
-            last = episode.user_turn == episode.user_turns - 1
-            episode.step(Reply(text="no") if last else oracle(episode))
-        assert reward(entry, episode.transcript, partial=True) == episode.reward
-        assert reward(entry, episode.transcript) == 0.0
-        different += 0 < episode.reward < 1
-    assert different > 5
 
 
 # -- environments of TRL -----------------------------------------------------------------------------------------------

@@ -6,12 +6,9 @@ import asyncio
 import copy
 import pickle
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,10 +23,11 @@ from pytest_bfcl.judging.conversation import Task
 from pytest_bfcl.models.oracle import OracleModel, answer
 from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.providers import open_search
+from pytest_bfcl.rewards import reward
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.training import Episode, StepResult
-from pytest_bfcl.transcript import Mode, Reply, ToolCall
+from pytest_bfcl.transcript import Mode, Reply
 from tests.extensions.training.policies import oracle
 
 BUNDLED = open_data("bundled")
@@ -168,24 +166,6 @@ def test_a_deep_copy_shares_what_never_changes() -> None:
     assert twin.transcript is not episode.transcript
 
 
-PLAY_ON = """
-import pickle, sys
-from tests.extensions.training.policies import oracle
-episode = pickle.load(open(sys.argv[1], "rb"))
-while not episode.done:
-    episode.step(oracle(episode))
-print(episode.earned, episode.verdict)
-"""
-
-
-def test_it_is_played_on_in_another_process(tmp_path: Path) -> None:
-    file = tmp_path / "episode"
-    file.write_bytes(pickle.dumps(in_the_middle(BUNDLED, "multi_turn_base_0")))
-    command = [sys.executable, "-c", PLAY_ON, file]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]).stdout
-    assert [round(float(each), 9) for each in told.split()] == [1.0, 1.0]
-
-
 @pytest.mark.parametrize("own_texts", [True, False], ids=["texts of the data set", "texts found"])
 @pytest.mark.parametrize("entry_id", ["multi_turn_base_0", "multi_turn_long_context_3", "multi_turn_miss_func_7"])
 def test_official_texts_do_not_travel(official: DataSet, entry_id: str, own_texts: bool) -> None:
@@ -217,18 +197,6 @@ def test_a_task_of_other_data_than_is_here_is_refused(official: DataSet) -> None
 # -- what a step gives -------------------------------------------------------------------------------------------------
 
 
-def test_held_out_functions_arrive_with_their_turn() -> None:
-    entry = next(entry for entry in of_checker("state") if entry.missed_function)
-    episode = Episode(entry)
-    _, tools = episode.reset()
-    turn = next(iter(entry.missed_function))
-    assert len(tools) == len(entry.function)
-    while episode.user_turn < turn:
-        result = episode.step(oracle(episode))
-    assert result.observations[-1]["role"] == "user"
-    assert len(episode.tools) == len(tools) + len(entry.missed_function[turn])
-
-
 def test_wrong_conversations_are_graded_turn_by_turn() -> None:
     entry = next(e for e in of_checker("state") if len(e.question) > 2 and all(e.possible_answer or []))
     episode, last = Episode(entry, partial=True), len(entry.question) - 1
@@ -238,40 +206,8 @@ def test_wrong_conversations_are_graded_turn_by_turn() -> None:
     assert result.reward == 0.0  # of the last turn alone
     assert episode.earned == episode.grades.score == pytest.approx(min(0.9, last / (last + 1)))
     assert [turn.score for turn in episode.grades.turns] == [1.0] * last + [0.0]
-
-
-def test_single_turn_is_one_step_and_graded_as_rewards_are() -> None:
-    entry = next(entry for entry in of_checker("ast") if entry.category == "parallel")
-    episode = Episode(entry, partial=True)
-    messages, tools = episode.reset()
-    assert messages
-    assert tools
-    result = episode.step(Reply(tool_calls=answer(entry, "fc").tool_calls[:1]))
-    assert result.done
-    assert result.observations == []
-    assert 0 < result.reward < 1
-    assert Episode(entry, mode="prompt").reset().tools == []
-
-
-def test_documented_names_are_taken_as_wire_names() -> None:
-    properties = {"ml": {"type": "integer", "description": "x"}}
-    parameters = {"type": "dict", "properties": properties, "required": ["ml"]}
-    entry = {
-        "question": [[{"role": "user", "content": "5"}]], "possible_answer": [{"water.plant": {"ml": [5]}}],
-        "function": [{"name": "water.plant", "description": "Water.", "parameters": parameters}],
-    }  # fmt: skip
-    for name in ("water.plant", "water_plant"):
-        episode = Episode(entry)
-        assert episode.reset().tools[0]["function"]["name"] == "water_plant"
-        assert episode.step(Reply(tool_calls=(ToolCall(name, '{"ml": 5}'),))).reward == 1.0
-
-
-def test_decoder_and_thoughts() -> None:
-    entry = next(entry for entry in of_checker("ast") if entry.category == "simple_python")
-    (call,) = answer(entry, "fc").tool_calls
-    text = f'<think>Well.</think><tool_call>\n{{"name": "{call.name}", "arguments": {call.arguments}}}\n</tool_call>'
-    assert Episode(entry, decoder="hermes", think="strip").step(text).reward == 1.0
-    assert Episode(entry).step(text).reward == 0.0
+    assert reward(entry, episode.transcript, partial=True) == episode.reward  # a transcript is graded as its episode
+    assert reward(entry, episode.transcript) == 0.0
 
 
 @pytest.mark.parametrize("option", [{"mode": "chat"}, {"rules": "mine"}])

@@ -93,13 +93,6 @@ def test_graded_reward(entry, output, expected):
     assert reward(entry, output, partial=True) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("output", [
-    "[" * 5000, "water.plant(plant=__import__('os').system('true'))", "9**9**9", "a(" * 3000,
-])  # fmt: skip
-def test_hostile_outputs_are_only_judged(output):
-    assert reward(ENTRY, output, partial=True) <= MOST_PARTIAL
-
-
 @pytest.mark.parametrize(("entry", "output", "error", "told"), [
     *((ENTRY, output, UsageError, None) for output in
       (7, {"a": 1}, [3], {"error": "rate limit"}, object(), [{"role": "user", "content": ""}])),
