@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.checkers import advice, reasons
@@ -81,24 +82,19 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
     if corrected.outcome != official.outcome:
         mattered = deciding_rules(candidates, lambda names: judged.verdict(names).outcome == corrected.outcome)
         corrected = replace(corrected, detail={**corrected.detail, "corrected_rules": list(mattered)})
-    return Judgement(official, corrected, mattered, judged.record.extra() if judged.record is not None else {})
+    return Judgement(official, corrected, mattered, judged.record.extra() if "record" in vars(judged) else {})
 
 
 class _Judge:
     """One transcript under judgement; its decoded reply and multi-turn replay serve all rule sets."""
 
-    # Set when needed: most transcripts need one of these.
+    _ends: Ends | None = None
     _decoder: ReplyDecoder | None = None
     _native: list[Call] | None = None
     _right: list[Call] | None = None
     """Calls that are right under every rule set."""
     right_under_all = False
     """Whether native calls, which all rule sets read alike, passed in a reply that ended normally."""
-    _attempted: bool | None = None
-    _lost: str | None = None
-    _ends: Ends | None = None
-    record: StateRecord | None = None
-    """The replay of a conversation that executes calls; it also gives figures beyond the reference."""
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
         self.entry = entry
@@ -134,25 +130,28 @@ class _Judge:
             details = TroubleDetails(error=f"{type(error).__name__}: {error}"[:500])
             return Verdict.wrong(reasons.HARNESS_CHECKER, details)
         if verdict.valid:  # of irrelevance: it was the server that held the call back, not the model
-            lost = self._lost_call() if row.checker == "irrelevance" else None
+            lost = self._lost_call if row.checker == "irrelevance" else None
             return verdict if lost is None else verdict.with_detail(lost_call=lost)
         if verdict.tag is None or not verdict.tag.counts:
             return verdict
-        lost = self._lost_call()
-        if lost is not None:
+        if (lost := self._lost_call) is not None:
             return verdict.with_detail(advice=advice.lost_call(lost), lost_call=lost)
         words = _advice(verdict, self.entry, self.transcript)
         return verdict if words is None else verdict.with_detail(advice=words)
 
+    @cached_property
+    def record(self) -> StateRecord:
+        """The replay of a conversation that executes calls; it also gives figures beyond the reference."""
+        return replay(self.entry, self.transcript, self.simulators)
+
+    @cached_property
     def _lost_call(self) -> str | None:
         """The decoder that finds calls in a text where native calls are expected: the server's parser lost them."""
-        if self._lost is None:
-            self._lost = ""
-            if self.transcript.mode == "fc" and self.transcript.decoder is None and not self.transcript.decoded:
-                texts = (step.reply.text for step in self.transcript.steps if not step.reply.tool_calls)
-                found = (lost_calls(text, self.entry.all_functions) for text in texts if text)
-                self._lost = next((name for name, _ in filter(None, found)), "")
-        return self._lost or None
+        if self.transcript.mode != "fc" or self.transcript.decoder is not None or self.transcript.decoded:
+            return None
+        texts = (step.reply.text for step in self.transcript.steps if not step.reply.tool_calls)
+        found = (lost_calls(text, self.entry.all_functions) for text in texts if text)
+        return next((name for name, _ in filter(None, found)), None)
 
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:
         entry, transcript = self.entry, self.transcript
@@ -198,7 +197,7 @@ class _Judge:
         reply = reply_of(self.transcript)
         if calls := self._any_call(reply).calls_if_any(rules):
             return Verdict.wrong(reasons.UNDUE_CALL, UndueDetails(expected="no call", called=calls))
-        if "C8" in rules and self._attempts():
+        if "C8" in rules and self._attempts:
             return Verdict.wrong(reasons.UNDUE_ATTEMPT, UndueDetails(expected="no call", called=reply.output))
         return Verdict.passed()
 
@@ -217,17 +216,10 @@ class _Judge:
             )
         return self._decoder
 
+    @cached_property
     def _attempts(self) -> bool:
-        if self._attempted is None:
-            self._attempted = attempts_call(
-                reply_of(self.transcript), self.transcript.mode, self.entry.function, self._decoder
-            )
-        return self._attempted
-
-    def _state(self, rules: RuleSet) -> Verdict:
-        if self.record is None:
-            self.record = replay(self.entry, self.transcript, self.simulators)
-        return self.record.verdict(rules)
+        reply = reply_of(self.transcript)
+        return attempts_call(reply, self.transcript.mode, self.entry.function, self._decoder)
 
     def _elsewhere(self, rules: RuleSet) -> Verdict:
         """Categories of an extension; corrected rules change nothing for executed calls."""
@@ -243,7 +235,7 @@ _CHECKS: dict[str, tuple[_Check, Reason]] = {
     "ast": (_Judge._calls_against_answers, reasons.ADAPTER_INFERENCE),
     "irrelevance": (_Judge._no_call_due, reasons.ADAPTER_INFERENCE),
     "relevance": (_Judge._call_due, reasons.ADAPTER_INFERENCE),
-    "state": (_Judge._state, reasons.MULTI_TURN_INFERENCE),
+    "state": (lambda judged, rules: judged.record.verdict(rules), reasons.MULTI_TURN_INFERENCE),
     "answer": (lambda judged, rules: check_answer(judged.entry, judged.transcript, rules), reasons.AGENTIC_INFERENCE),
     "none": (lambda judged, rules: _PASSED, reasons.AGENTIC_INFERENCE),  # write stages are not scored
     "served": (lambda judged, rules: check_served(judged.entry, judged.transcript, rules), reasons.AGENTIC_INFERENCE),

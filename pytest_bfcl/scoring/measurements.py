@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, category_of, is_write_stage, present_id
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.plain_text import counted
 from pytest_bfcl.runs.directory import RESULTS_FILE, RunDirectory, is_run, refuse_other_file
 from pytest_bfcl.runs.lines import DamagedLine, LeftOut, read_json_lines
 from pytest_bfcl.runs.official_layout import model_folder
@@ -176,7 +177,11 @@ def _measurement_of_file(path: Path) -> Measurement:
 
     def notes() -> list[str]:
         errors = [line.get("id") for line in read_replay_lines(path, LeftOut()) if _is_error(line)]
-        return [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
+        return (
+            [f"{counted(len(errors), 'line')} of {path} could not be judged, the first is {errors[0]}"]
+            if errors
+            else []
+        )
 
     return Measurement(str(path), read, gaps=gaps, notes=notes, lines=lines)
 

@@ -44,7 +44,7 @@ class ScoreRecord:
     def basis(self) -> str:
         """The basis in words: of how many entries, of how many in all, and what was left out."""
         of = f" of {self.planned:,}" if self.planned != self.judged else ""
-        errors = f", {self.errors:,} errors left out" if self.errors else ""
+        errors = f", {counted(self.errors, 'error')} left out" if self.errors else ""
         chosen = "" if self.chosen == "all" else f", {self.chosen}"
         full = f", {self.full:,} in the data set" if self.full and self.full != self.planned else ""
         return f"n = {self.judged:,}{of}{errors}{chosen}{full}"

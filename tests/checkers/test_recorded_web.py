@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import judge
+from pytest_bfcl.checkers.recorded_web import NotLookedUp, RecordedWeb
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.models import as_model
@@ -70,8 +71,10 @@ def test_verdicts_come_from_recorded_results_alone(
 ) -> None:
     other = ("search_engine_query", {"keywords": "trams", "max_results": 1})
     page = ("fetch_url_content", {"url": "no address"})
+    both = [(name, {**arguments, "region": "wt-wt"}) for name, arguments in (LOOKED, LOOKED)]
     runs = {
         "right": asked([LOOKED], [NOTED]),
+        "default named": asked([both[0]], [NOTED]),
         "more": asked([other, page, LOOKED, LOOKED], [NOTED]),
         "other": asked([other], [NOTED]),
         "state": asked([LOOKED], [("touch", {"file_name": "wrong.txt"})]),
@@ -80,6 +83,7 @@ def test_verdicts_come_from_recorded_results_alone(
     reasons = {name: record["reason"] for name, record in found.items()}
     assert reasons == {
         "right": None,
+        "default named": None,
         "more": None,
         "other": "multi_turn:execution_response_mismatch",
         "state": "multi_turn:instance_state_mismatch",
@@ -104,3 +108,16 @@ def test_a_line_without_results_is_an_error_of_the_data(data: DataSet) -> None:
     assert "not recorded" in str(verdict.detail)
     quiet = {**line, "trajectory": [[], [["touch(file_name='bridge.txt')"]]]}
     assert judge(entry, transcript_from_line(quiet)).reason == "multi_turn:empty_turn_model_response"
+
+
+def test_a_repeated_search_has_its_results_in_order_and_the_last_one_again() -> None:
+    key = ("fetch_url_content", "[('mode', 'raw'), ('url', 'u')]")
+    found = {key: ['{"n": 1}', "{'n': 2}", "Error during execution: gone", "plain"]}
+    for _ in range(2):  # each judgement begins anew
+        web = RecordedWeb(found)
+        assert [web.fetch("u", "raw") for _ in range(2)] == [{"n": 1}, {"n": 2}]
+        with pytest.raises(RuntimeError, match=r"^gone$"):
+            web.fetch("u", "raw")
+        assert [web.fetch("u", "raw") for _ in range(2)] == [{"content": "plain"}] * 2
+        with pytest.raises(NotLookedUp, match="'url': 'u'"):
+            web.fetch("u", "truncate")

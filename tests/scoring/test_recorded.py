@@ -33,9 +33,9 @@ from pytest_bfcl.scoring.measurements import (
     open_measurement,
 )
 from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin, too_few
-from pytest_bfcl.scoring.score_record import headline_record, score_records
+from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, score_records
 from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson
-from pytest_bfcl.scoring.summary import summarise
+from pytest_bfcl.scoring.summary import full_sizes, sizes_of, summarise
 from pytest_bfcl.settings import Price, Settings
 from tests.recorded import plain, same_as_recorded, tried
 from tests.runs.samples import fingerprint
@@ -423,6 +423,27 @@ def test_formulas_and_bounds() -> None:
     same_as_recorded(HERE / "formulas.jsonl", rows())
 
 
+def test_scores_with_all_that_a_reader_needs() -> None:
+    """What a score is based on, in words, and the same from its copy; sizes of data sets."""
+
+    class Official:
+        official = True
+
+    def rows() -> Iterator[Any]:
+        for judged, errors, planned, full in product((0, 12), (0, 1), (12, 20), (None, 0, 12, 20)):
+            for chosen, why in (("all", ""), ("sample of 9", "no reason")):
+                found = ScoreRecord("parallel", 0.5, (0.4, 0.6), judged, 3, errors, planned, full, chosen, why)
+                assert ScoreRecord.from_dict(found.to_dict()) == found
+                yield [found.basis, found.note, found.is_whole]
+        bare = ScoreRecord("parallel", 0.5, None, 1, 1, 0, 1, 1, "all", "")
+        assert ScoreRecord.from_dict(json.loads(json.dumps(bare.to_dict()))) == bare
+        yield [headline_record([replace(bare, name=name) for name in names]) for names in
+               (["overall", "all"], ["live", "all", "all_scoring"], ["all_scoring"], ["live"])]  # fmt: skip
+        yield [full_sizes(Official), sizes_of(Official), full_sizes(DATA), sizes_of(DATA)]  # type: ignore[arg-type]
+
+    same_as_recorded(HERE / "scores.jsonl", rows())
+
+
 CLUSTERED = ("parallel", "live_simple", "multi_turn_base", "memory_kv", "web_search_base", "format_sensitivity", "x")
 
 
@@ -496,6 +517,7 @@ FILES: dict[str, dict[str, str]] = {
                             '{"id": "parallel_2", "valid": false, "tag": "WRONG_ANSWER", "reason": "x"}\n'
                             '{"id": "parallel_3", "valid": false, "tag": "ADAPTER_ERROR"}\n{"id": "p", "error": "no"}\n'
                             "x"},
+    "an error alone": {"v.jsonl": '{"id": "parallel_1", "error": "no"}\n{"id": "parallel_2", "valid": true}'},
     "without verdicts": {"v.jsonl": '{"id": "parallel_1", "output": ""}'},
     "scores": {"score/m/non_live/BFCL_v4_parallel_score.json": score_file(
         {"accuracy": 0.9, "total_count": 13, "correct_count": 12}, FAILED)},
@@ -546,9 +568,14 @@ def test_what_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         transforms = {**PRINT.conditions, "transforms": {"wording": ""}, "trained_on": {"name": "s"}}
         run_in(Path(), "a run", a_run(10, trained=True)[::5] + formats(3)[:18:3], conditions=transforms)
         yield [tried(read, "a run", rules) for rules in ("official", "corrected", "verified")]
+        run_in(Path(), "untrained", a_run(10)[:3], conditions=transforms)
+        yield read("untrained", "official")
         (tmp_path / "a run" / "m").mkdir()
         (tmp_path / "a run" / "m" / "BFCL_v4_parallel_score.json").write_text(FILES["other size"][PARALLEL_SCORES])
         assert not is_score_folder(tmp_path / "a run")
+        (tmp_path / "a run" / "results.jsonl").unlink()
+        assert not is_score_folder(tmp_path / "a run")
+        assert not is_score_folder(tmp_path / "nothing" / "a.txt")
         assert is_score_folder(tmp_path / "other size")
         yield tried(read, "none", "official")
 

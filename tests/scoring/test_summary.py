@@ -93,6 +93,10 @@ FIGURES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         {"hallucination": {"turns": 4, "with_call": 2, "share": 0.5,
                            "categories": {"irrelevance": 0.5, "multi_turn_miss_func": 0.5}}},
     ),
+    "a conversation without a quiet turn says nothing of them": (
+        [line("multi_turn_miss_func_1", "multi_turn_miss_func", extra={"quiet_turns": 0})],
+        {"hallucination": {"turns": 0, "with_call": 0, "share": None, "categories": {}}},
+    ),
     "without quiet turns there is no share, without a price no cost": (
         [line("parallel_1", "parallel", cost_usd=None)], {"hallucination.share": None, "cost_usd": None},
     ),
