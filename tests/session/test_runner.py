@@ -16,7 +16,7 @@ from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models import Request
+from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Store
@@ -172,6 +172,73 @@ def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> 
     assert len([note for note in notes if "own:broken@fc is asked no more" in note and "http://here/v1" in note]) == 1
     with pytest.raises(RunStopped, match="refused the key"):
         asyncio.run(work(Contender.of_adapter(Refused("own:broken@fc"), SETTINGS)))
+
+
+def test_conversations_need_no_plan(data: DataSet) -> None:
+    """A transcript or a line on its own; nothing is there to take, discard, end or hurry before one is asked for."""
+
+    async def work() -> tuple[Any, ...]:
+        contender = Contender.of_adapter(Answering(), SETTINGS)
+        runner = Runner(data, [contender], SETTINGS)
+        first, second, third = trials(data, contender)[:3]
+        runner.hurry()
+        runner.discard(first)
+        await runner.end_conversations()
+        found = runner.take(first), await runner.transcript(first), await runner.record(second), await runner.ask(third)
+        runner.hurry()
+        await runner.aclose()
+        return found
+
+    taken, transcript, line, asked = asyncio.run(work())
+    assert (taken, transcript.entry_id, line["id"], asked.entry_id) == (None, *(f"simple_python_{n}" for n in range(3)))
+
+
+@pytest.mark.parametrize("specs", [["replay:a"], ["replay:a", "oracle:@fc"], ["replay:a", "replay:b"]])
+def test_a_category_runs_if_one_model_can_run_it(specs: list[str], tmp_path: Path) -> None:
+    for name, entry_id in (("a", "parallel_1"), ("b", "multiple_1")):
+        line = {"id": entry_id, "output": "[f()]", "mode": "prompt"}
+        (tmp_path / name).write_text(json.dumps(line) + "\n", encoding="utf-8")
+    texts = [text.replace("replay:", f"replay:{tmp_path}/") for text in specs]
+    bundled = open_data("bundled")
+    contenders = [Contender.of_spec(parse_spec(text), SETTINGS, data=bundled) for text in texts]
+    runner = Runner(bundled, contenders, SETTINGS)
+    for category in ("parallel", "multiple", "irrelevance"):
+        each = [runner.skip_reason(category, bundled, contender) for contender in contenders]
+        assert runner.skip_reason(category, bundled) == (each[0] if all(each) else None)
+    assert "holds no answer of its category" in str(runner.skip_reason("multiple", bundled, contenders[0]))
+    assert runner.skip_reason("parallel", bundled, contenders[0]) is None
+
+
+def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mode(data: DataSet) -> None:
+    class Refusing(Answering):
+        async def generate(self, request: Request) -> Reply:
+            if self.mode == "fc":
+                raise ToolsRefused("no tools here", status=400)
+            return Reply(text="[get_weather(city='Oslo')]")
+
+    notes: list[str] = []
+    told: list[Contender] = []
+
+    def switching() -> Contender:
+        def make(mode: Any) -> Refusing:
+            made = Refusing(f"own:first@{mode or 'fc'}")
+            made.mode = mode or "fc"
+            return made
+
+        return Contender("own:first", make, mode="fc", spec=parse_spec("own:first"), switches=True)
+
+    async def work(on_switch: Any) -> list[Any]:
+        contender = switching()
+        runner = Runner(data, [contender], SETTINGS, note=notes.append, on_switch=on_switch)
+        lines = [line async for line in runner.records(trials(data, contender))]
+        await runner.aclose()
+        return [(line["mode"], line["outcome"]) for line in lines]
+
+    for on_switch in (told.append, None):
+        assert asyncio.run(work(on_switch)) == [("prompt", "passed")] * 6
+    (said,) = {note for note in notes if "refuses tools" in note}
+    assert said == "own:first refuses tools (no tools here): the whole run is asked in prompting mode"
+    assert [each.identity for each in told] == [("own:first@prompt", "prompt")]
 
 
 def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
