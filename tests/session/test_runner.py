@@ -238,7 +238,7 @@ def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mod
         assert asyncio.run(work(on_switch)) == [("prompt", "passed")] * 6
     (said,) = {note for note in notes if "refuses tools" in note}
     assert said == "own:first refuses tools (no tools here): the whole run is asked in prompting mode"
-    assert [each.identity for each in told] == [("own:first@prompt", "prompt")]
+    assert [each.spec for each in told] == [parse_spec("own:first")]
 
 
 def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
