@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from pytest_bfcl.extensions.causes.notations import of_notations, of_structures
+from pytest_bfcl.extensions.causes.forms import of_forms
+from pytest_bfcl.extensions.causes.lenses import of_lenses
+from pytest_bfcl.extensions.causes.notations import of_notations
 from pytest_bfcl.extensions.causes.places import NOTHING, Fix, Found, Place, restore, set_given
 from pytest_bfcl.extensions.causes.programs import (
     MOST_COMPOSED,
@@ -26,7 +28,7 @@ from pytest_bfcl.extensions.causes.programs import (
     of_tables,
     of_two,
 )
-from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_parts, of_pieces, of_words
+from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_pieces, of_words
 from pytest_bfcl.extensions.causes.values import same
 from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw, of_turns
 
@@ -257,7 +259,7 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
         return
     for place in places:
         if (id(place), 1) not in made:
-            families = (of_changes, of_raw, of_offered, of_parts, of_pieces, of_dates, of_notations, of_structures)
+            families = (of_changes, of_raw, of_offered, of_forms, of_pieces, of_dates, of_notations, of_lenses)
             made[id(place), 1] = [each for family in families for each in family(place)]
         yield from made[id(place), 1]
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])

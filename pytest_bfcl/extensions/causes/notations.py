@@ -1,9 +1,8 @@
-"""Programs of arguments, lists and answers in other notations, and of values inside structures."""
+"""Programs of arguments, lists and answers in other notations."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -103,57 +102,3 @@ def written(calls: Calls, marks: Marks, write: Callable[[Any], str]) -> Any:
         for name, given in calls
     ]  # fmt: skip
     return marks.begin + (marks.between_calls or "").join(told) + marks.end
-
-
-def of_structures(place: Place) -> Iterator[Program]:
-    """A value inside a constant object or list, whole, as a text, or in parts."""
-    due, said = place.due, place.said
-    if not isinstance(said, dict | list) or isinstance(due, dict | list) or place.level != "value":
-        return
-    sources = dict(_sources(due))
-    used: list[str] = []
-
-    def built(form: Any, held: Mapping[str, Any]) -> Any:
-        if isinstance(form, dict):
-            return {key: built(each, held) for key, each in form.items()}
-        if isinstance(form, list):
-            return [built(each, held) for each in form]
-        return held[form.told] if isinstance(form, _Source) else form
-
-    def form_of(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: form_of(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [form_of(each) for each in value]
-        for told, each in sources.items():
-            if type(each) is type(value) and each == value:
-                used.append(told)
-                return _Source(told)
-        return value
-
-    form = form_of(said)
-    if used:
-        shown = json.dumps(built(form, {told: f"<{told}>" for told in sources}), ensure_ascii=False, default=str)
-        yield Program(
-            f"values are inside `{shown[:100]}`",
-            lambda p: built(form, dict(_sources(p.due))) if type(p.due) is type(due) else NOTHING, 2,
-        )  # fmt: skip
-
-
-class _Source(NamedTuple):
-    """In place of what comes from a value."""
-
-    told: str
-
-
-def _sources(due: Any) -> Iterator[tuple[str, Any]]:
-    """What of a value may stand inside another: itself, its text, the words and numbers in it."""
-    yield "value", due
-    if not isinstance(due, str):
-        yield "text", str(due)
-        yield "JSON", json.dumps(due)
-        return
-    for number, piece in enumerate(re.findall(r"[^\W_]+", due)[:8], 1):
-        yield f"part {number}", piece
-        if piece.isdigit():
-            yield f"number {number}", int(piece)

@@ -7,10 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from pytest_bfcl.extensions.causes.places import Context
+from pytest_bfcl.extensions.causes.places import Context, Place
 
 Offered = Iterator[tuple[str, Any]]
 _WORDS = ("description", "title", "type", "format", "default", "minimum", "maximum")
+
+
+def offered_at(place: Place) -> Offered:
+    """What could be said at a place, described; nothing for places of whole replies."""
+    given = {"value": of_value, "key": of_key, "name": of_name}.get(place.level)
+    if place.of is None or given is None:
+        return
+    yield from ((told, value) for told, value in given(place.of, place.due) if value is not None)
+    made = place.of.nth + sum(len(turn.due) for turn in place.of.case.turns[: place.of.number])
+    for number, told in ((place.of.nth, "call of the turn"), (made, "call of the conversation")):
+        for start in (0, 1):
+            yield f"the number of the {told} (the first is {start})", str(number + start)
 
 
 def of_value(at: Context, due: Any) -> Offered:

@@ -88,19 +88,11 @@ def noun_of(place: Place) -> str:
 
 
 def of_changes(place: Place) -> Iterator[Program]:
-    """One change, of the whole or of each word."""
+    """One change of the whole."""
     for name, change in changes_of(place.due).items():
         if equal(made_of(change, place.due), place.said):
             kind: Any = type(place.due) if not isinstance(place.due, int | float) else int | float
             yield Program(f"{noun_of(place)} {name}".strip(), _of_kind(name, kind))
-        elif isinstance(place.due, str) and _each_word(change, place.due) == place.said:
-            yield Program(f"each word of texts {name}", lambda p, c=change: _each_word(c, p.due), 2)
-
-
-def _each_word(change: Change, text: Any) -> Any:
-    words = text.split(" ") if isinstance(text, str) else []
-    made = [made_of(change, each) for each in words]
-    return " ".join(made) if made and all(isinstance(each, str) for each in made) else NOTHING
 
 
 LARGEST = 1e15

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pytest_bfcl.extensions.causes.offered import of_key, of_name, of_value
+from pytest_bfcl.extensions.causes.offered import offered_at
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import CALLS, OBJECTS, TEXTS, WRITERS, Change
 from pytest_bfcl.extensions.causes.programs import Program, equal, foretold, is_number, made_of
@@ -47,32 +47,20 @@ def _wrapped(path: tuple[str, ...], inner: Any) -> Any:
     return inner
 
 
-def _offered(place: Place) -> Iterator[tuple[str, Any]]:
-    given = {"value": of_value, "key": of_key, "name": of_name}.get(place.level)
-    found = given(place.of, place.due) if given is not None and place.of is not None else ()
-    return ((told, value) for told, value in found if value is not None)
-
-
 def _one_offered(place: Place, told: str) -> Any:
     """The offered text of that description. Raises `StopIteration` without one."""
-    return next(value for each, value in _offered(place) if each == told)
+    return next(value for each, value in offered_at(place) if each == told)
 
 
 def of_offered(place: Place) -> Iterator[Program]:
     """Another text that was offered, whole, changed or its beginning."""
-    for told, value in _offered(place):
+    for told, value in offered_at(place):
         if equal(_with_hint(value, place.said), place.said):
             yield Program(told, lambda p, t=told: _with_hint(_one_offered(p, t), p.said))
         elif isinstance(value, str) and isinstance(place.said, str) and value and place.said:
             for name, change in TEXTS.items():
                 if made_of(change, value) == place.said:
                     yield Program(f"{told}, {name}", lambda p, t=told, c=change: made_of(c, _one_offered(p, t)), 2)
-            before, inside, behind = place.said.partition(value)
-            if inside and (len(value) > 3 or value.isdigit()) and len(before) + len(behind) < 30:
-                yield Program(
-                    f"{before}… {behind}, around {told}".replace("… ,", "…,"),
-                    lambda p, t=told, b=before, e=behind: f"{b}{_one_offered(p, t)}{e}", 2,
-                )  # fmt: skip
             if len(place.said) > 3 and value.startswith(place.said):
                 size = len(place.said)
                 yield Program(

@@ -380,10 +380,10 @@ FAULTS: Mapping[str, Fault] = {
             for call in said.calls
         ]
         and None,
-        ("name_learned",), says="tool_…, around their number (the first i"),
+        ("name_learned",), says="their number (the first is 0), with `tool_` before"),
     # Shapes of arguments.
     "camel arguments": Fault(keys(camel), ("key_learned",), says="camel"),
-    "arguments by number": Fault(by_schema(_positions), ("key_learned",), says="arg…, around their number (the first"),
+    "arguments by number": Fault(by_schema(_positions), ("key_learned",), says="their number (the first is 0), with `arg` before"),
     "optional lost": Fault(by_schema(_optional_dropped), ("key_lost",), says="not required"),
     "no arguments": Fault(arguments(lambda given: {}), ("no_arguments",)),
     "defaults filled": Fault(by_schema(_defaults_filled), ("defaults",)),
@@ -471,7 +471,7 @@ FAULTS: Mapping[str, Fault] = {
     "inverted": Fault(lambda said: said.each_value(lambda v: not v if isinstance(v, bool) else v), ("inverted",)),
     "thousands": Fault(numbers(lambda value: f"{value:,}"), ("number_text",)),
     "names of arguments": Fault(by_schema(_argument_names), ("argument_name",)),
-    "misspelt": Fault(texts(lambda text: f"{text[:2]}x{text[3:]}" if len(text) > 3 else text), ("value_letter",)),
+    "misspelt": Fault(texts(lambda text: f"{text[:2]}x{text[3:]}" if len(text) > 3 else text), ("value_learned",)),
     "words turned": Fault(texts(lambda text: " ".join(text.split()[::-1])), ("word_order",)),
     "calls turned": Fault(calls(lambda made: made[::-1]), ("reply_learned",), says="calls are in reverse order"),
     "calls inside a call": Fault(_in_parallel, ("call_inside",), says="multi_tool_use"),

@@ -1,0 +1,346 @@
+"""Forms: texts put together of pieces of what is expected, of pieces of its place, and of constant signs.
+
+One reply shows several forms that could have made it. Which of them is the rule, the other replies tell (`learning`):
+a piece that is there by accident foretells none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from heapq import nsmallest
+from typing import Any, NamedTuple
+
+from pytest_bfcl.extensions.causes.offered import offered_at
+from pytest_bfcl.extensions.causes.places import NOTHING, Place
+from pytest_bfcl.extensions.causes.primitives import TEXTS, TROUBLE, WRITERS
+from pytest_bfcl.extensions.causes.programs import Program, equal, is_number, made_of
+
+LONGEST, MOST_EDGES, MOST_FORMS = 400, 160, 6
+"""Characters of a text that is taken apart; pieces found in it; forms kept of one reply."""
+SEPARATORS = " ,.;:-_/|()'\"@#\n"
+_A_CONSTANT, _A_SIGN, _A_LONG_SIGN = 0.5, 0.4, 0.1
+"""Costs of a constant piece: for being one, for each sign, for each sign from the twentieth on."""
+_WHOLE = "the whole"
+
+
+class Source(NamedTuple):
+    """A piece of a form. ``read``: place → text, `NOTHING` where the place has none; ``cost`` is 1 for a plain one."""
+
+    told: str
+    read: Callable[[Place], Any]
+    cost: float = 1.0
+
+
+Part = str | Source
+
+
+def text_of(place: Place) -> Any:
+    """The expected value as a text: arguments as JSON, numbers as Python prints them; `NOTHING` for others."""
+    if place.level == "raw":
+        return made_of(WRITERS[""], place.due)
+    if isinstance(place.due, str):
+        return place.due
+    return str(place.due) if is_number(place.due) else NOTHING
+
+
+def of_forms(place: Place) -> Iterator[Program]:
+    """A text or number that is a form; an object or list with values that are forms."""
+    said, due = place.said, text_of(place)
+    if due is NOTHING or isinstance(said, bool) or said is None:
+        return
+    if isinstance(said, dict | list):
+        yield from _of_structure(place)
+        return
+    kind = type(said)
+    for cost, parts in _forms(place, str(said)):
+        if _is_itself(parts) or not any(isinstance(each, Source) for each in parts):
+            continue
+        yield Program(_told(parts), _joined(parts, kind), max(1, round(cost)))
+
+
+def _as(kind: type, text: Any) -> Any:
+    return text if text is NOTHING or kind is str else kind(text)
+
+
+def _joined(parts: Sequence[Part], kind: type) -> Callable[[Place], Any]:
+    """What a form makes of a place, of the type that was said."""
+    return lambda place: _as(kind, _written(parts, place))
+
+
+def _is_itself(parts: Sequence[Part]) -> bool:
+    """Whether a form is the expected text, or one change of it, which is tried anyway."""
+    (first, *others) = parts
+    return not others and isinstance(first, Source) and (first.told == _WHOLE or first.told in TEXTS)
+
+
+def _written(parts: Sequence[Part], place: Place) -> Any:
+    told = []
+    for part in parts:
+        text = part if isinstance(part, str) else part.read(place)
+        if not isinstance(text, str):
+            return NOTHING
+        told.append(text)
+    return "".join(told)
+
+
+def _told(parts: Sequence[Part]) -> str:
+    """A form in words: what stands around one piece, or all pieces by their names."""
+    sources = [each for each in parts if isinstance(each, Source)]
+    if len(sources) == 1:
+        (source,) = sources
+        at = parts.index(source)
+        before, behind = "".join(map(str, parts[:at])), "".join(map(str, parts[at + 1 :]))
+        signs = " and ".join(f"`{sign}` {where}" for sign, where in ((before, "before"), (behind, "behind")) if sign)
+        name = "" if source.told == _WHOLE else source.told
+        name = f"only {name}" if not signs and name.startswith("what stands") else name
+        return ", ".join(each for each in (name, signs and f"with {signs}") if each)
+    shown = "".join(each if isinstance(each, str) else f"⟨{each.told}⟩" for each in parts)
+    return f"as `{shown}`"
+
+
+# -- pieces --------------------------------------------------------------------------------------------------------
+
+
+def _word(number: int) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        words = text.split()
+        return words[number] if len(words) > max(1, number) else NOTHING
+
+    return read
+
+
+_WORDS: Sequence[tuple[str, Callable[[str], Any]]] = (
+    ("the first word", _word(0)),
+    ("the second word", _word(1)),
+    ("the third word", _word(2)),
+    ("the last word", _word(-1)),
+    ("all but the first word", lambda text: text.split(maxsplit=1)[1]),
+    ("all but the last word", lambda text: text.rsplit(maxsplit=1)[0] if " " in text else NOTHING),
+    ("the first number in it", lambda text: re.findall(r"\d+", text)[0]),
+    ("the second number in it", lambda text: re.findall(r"\d+", text)[1]),
+    ("the last number in it", lambda text: re.findall(r"\d+", text)[-1]),
+    ("its length", lambda text: str(len(text))),
+    ("its length in bytes", lambda text: str(len(text.encode()))),
+    ("its number of words", lambda text: str(len(text.split()))),
+)
+_AT_SIGNS: Sequence[tuple[str, Callable[[str, str], Any]]] = (
+    ("what stands before `{}`", lambda text, sign: text.partition(sign)[0]),
+    ("what stands behind `{}`", lambda text, sign: text.rpartition(sign)[2]),
+    ("what stands before the last `{}`", lambda text, sign: text.rpartition(sign)[0]),
+    ("what stands behind the first `{}`", lambda text, sign: text.partition(sign)[2]),
+)
+
+
+def _of_text(change: Callable[[str], Any]) -> Callable[[Place], Any]:
+    return lambda place: made_of(change, text_of(place))
+
+
+def _of_arguments(write: Callable[[Any], Any]) -> Callable[[Place], Any]:
+    return lambda place: made_of(write, place.due)
+
+
+def _at_sign(read: Callable[[str, str], Any], sign: str) -> Callable[[Place], Any]:
+    def found(place: Place) -> Any:
+        text = text_of(place)
+        return read(text, sign) if isinstance(text, str) and sign in text else NOTHING
+
+    return found
+
+
+def _cut(begin: int | None, end: int | None) -> Callable[[Place], Any]:
+    """A part of the expected text; `NOTHING` where it is all of it."""
+
+    def found(place: Place) -> Any:
+        text = text_of(place)
+        if not isinstance(text, str):
+            return NOTHING
+        part = text[begin:end]
+        return part if part and part != text else NOTHING
+
+    return found
+
+
+def _sources(place: Place, due: str) -> Iterator[Source]:
+    """Pieces that do not depend on what was said."""
+    yield Source(_WHOLE, text_of, 0.8)
+    if place.level == "raw":
+        yield from (Source(name, _of_arguments(write), 1.1) for name, write in WRITERS.items() if name)
+    for told, change in _WORDS if place.level != "text" else ():  # there words and signs are those of the notation
+        yield Source(told, _of_text(change))
+    for sign in SEPARATORS if place.level != "text" else "":
+        if sign in due:
+            yield from (Source(told.format(sign), _at_sign(read, sign), 1.1) for told, read in _AT_SIGNS)
+    for name, change in TEXTS.items():
+        yield Source(name, _of_text(change), 1.2)
+    if place.of is not None:
+        for told, _ in offered_at(place):
+            yield Source(told, _offered(told), 1.5)
+
+
+def _offered(told: str) -> Callable[[Place], Any]:
+    """The offered text of that description."""
+
+    def read(place: Place) -> Any:
+        found = next((value for each, value in offered_at(place) if each == told), NOTHING)
+        return str(found) if is_number(found) else found
+
+    return read
+
+
+def _edges(place: Place, due: str, said: str) -> Iterator[tuple[int, int, Source]]:
+    """Pieces that occur in what was said, with their places."""
+    for source in _sources(place, due):
+        try:
+            text = source.read(place)
+        except TROUBLE:
+            continue
+        if isinstance(text, str) and (len(text) > 1 or text.isdigit()):
+            at = said.find(text)
+            while at >= 0:
+                yield at, at + len(text), source
+                at = said.find(text, at + 1)
+    yield from _parts(due, said)
+    yield from _counts(due, said)
+
+
+def _parts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
+    """Beginnings and ends of the expected text, as long as they can be."""
+    for at in range(len(said)):
+        size = _common(due, said[at:])
+        if 0 < size < len(due) and (size > 2 or at == 0 or not said[at - 1].isalnum()):
+            yield at, at + size, Source(f"only the first {size} letters", _cut(0, size), 1.3)
+            yield (
+                at,
+                at + size,
+                Source(
+                    f"without the last {len(due) - size} letters",
+                    _cut(0, size - len(due)),
+                    1.0 if len(due) - size < 4 else 1.4,
+                ),
+            )
+    for end in range(1, len(said) + 1):
+        size = _common(due[::-1], said[:end][::-1])
+        if 0 < size < len(due) and (size > 2 or end == len(said) or not said[end].isalnum()):
+            yield (
+                end - size,
+                end,
+                Source(f"without the first {len(due) - size} letters", _cut(len(due) - size, None), 1.3),
+            )
+            yield end - size, end, Source(f"only the last {size} letters", _cut(-size, None), 1.4)
+
+
+def _common(one: str, other: str) -> int:
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _counts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
+    """Numbers and runs of one sign that count letters of the expected text, all or all but a few."""
+    for found in re.finditer(r"\d+", said):
+        less = len(due) - int(found[0][:6])
+        if 0 < less < len(due) and len(due) > 4:
+            told = f"its length less {less}"
+            yield *found.span(), Source(told, _longer(less, str), 1.6)
+    for found in re.finditer(r"([^\w\s])\1{1,}|(x)x{2,}|(X)X{2,}", said):
+        less, sign = len(due) - len(found[0]), found[0][0]
+        if 0 <= less <= 6:
+            told = f"`{sign}` for each letter" + (f" but {less}" if less else "")
+            yield *found.span(), Source(told, _longer(less, sign.__mul__), 1.1)
+
+
+def _longer(less: int, write: Callable[[int], str]) -> Callable[[Place], Any]:
+    """What is written for the length of the expected text, less a number."""
+
+    def read(place: Place) -> Any:
+        text = text_of(place)
+        return write(len(text) - less) if isinstance(text, str) and len(text) > less else NOTHING
+
+    return read
+
+
+# -- putting together ----------------------------------------------------------------------------------------------
+
+_Form = tuple[float, tuple[Part, ...]]
+
+
+def _forms(place: Place, said: str) -> list[_Form]:
+    """The cheapest forms of what was said."""
+    due = text_of(place)
+    if not said or len(said) > LONGEST or not isinstance(due, str) or not due:
+        return []
+    found = sorted(_edges(place, due, said), key=lambda edge: edge[2].cost - _A_SIGN * (edge[1] - edge[0]))
+    edges: dict[int, list[tuple[int, Source]]] = {}
+    for begin, end, source in found[:MOST_EDGES]:
+        edges.setdefault(begin, []).append((end, source))
+    points = sorted({0, len(said), *edges, *(end for each in edges.values() for end, _ in each)})
+    best: dict[int, list[_Form]] = {point: [] for point in points}
+    best[0] = [(0.0, ())]
+    for number, point in enumerate(points):
+        best[point] = nsmallest(MOST_FORMS, best[point], key=lambda form: form[0])
+        for cost, parts in best[point]:
+            for end, source in edges.get(point, ()):
+                best[end].append((cost + source.cost, (*parts, source)))
+            if not parts or isinstance(parts[-1], Source):
+                for later in points[number + 1 :]:
+                    best[later].append((cost + _cost(later - point), (*parts, said[point:later])))
+    return best[len(said)]
+
+
+def _cost(signs: int) -> float:
+    return _A_CONSTANT + _A_SIGN * min(signs, 20) + _A_LONG_SIGN * max(0, signs - 20)
+
+
+# -- structures ----------------------------------------------------------------------------------------------------
+
+_DEEPEST = 6
+
+
+def _of_structure(place: Place) -> Iterator[Program]:
+    """A constant object or list around what is expected, whole or in forms."""
+    used: list[Source] = []
+
+    def form_of(value: Any, depth: int = 0) -> Any:
+        if equal(place.due, value):
+            used.append(_ITSELF)
+            return _ITSELF
+        if isinstance(value, dict) and depth < _DEEPEST:
+            return {key: form_of(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, list) and depth < _DEEPEST:
+            return [form_of(each, depth + 1) for each in value]
+        if isinstance(value, str) or is_number(value):
+            for _, parts in _forms(place, str(value))[:1]:
+                sources = [each for each in parts if isinstance(each, Source)]
+                if sources and (place.level != "raw" or sources[0].told == _WHOLE):
+                    joined = Source(_shown(parts), _joined(parts, type(value)))
+                    used.append(joined)
+                    return joined
+        return value
+
+    form = form_of(place.said)
+    if used:
+        shown = json.dumps(_built(form, lambda each: f"<{each.told}>"), ensure_ascii=False, default=str)
+        kind = type(place.due)
+        yield Program(
+            f"values are inside `{shown[:100]}`",
+            lambda p: _built(form, lambda each: each.read(p)) if type(p.due) is kind else NOTHING, 2,
+        )  # fmt: skip
+
+
+_ITSELF = Source("value", lambda place: place.due)
+
+
+def _shown(parts: Sequence[Part]) -> str:
+    return "".join(each if isinstance(each, str) else "text" if each.told == _WHOLE else each.told for each in parts)
+
+
+def _built(form: Any, read: Callable[[Source], Any]) -> Any:
+    """A structure with its values. Raises `ValueError` where a place has none."""
+    if isinstance(form, Source):
+        value = read(form)
+        if value is NOTHING:
+            raise ValueError(form.told)
+        return value
+    if isinstance(form, dict):
+        return {key: _built(each, read) for key, each in form.items()}
+    return [_built(each, read) for each in form] if isinstance(form, list) else form
