@@ -12,8 +12,6 @@ from pytest_bfcl.extensions.causes.places import At, Context, Features, Place, W
 from pytest_bfcl.extensions.causes.relations import Relation, of_texts
 from pytest_bfcl.extensions.causes.values import same, unequal
 
-_A_WORD = 40
-"""Characters up to which a text may replace another one anywhere."""
 _A_QUESTION = 20
 """Characters from which a value inside the question is a piece of it."""
 
@@ -58,14 +56,15 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
         if key in renamed.values():
             continue
         known = key in properties
-        name, told = ("defaults", "") if known else ("key_extra", str(key)[:60])
+        name, told = ("defaults", _filled(given[key], properties[key])) if known else ("key_extra", str(key)[:60])
         yield Place("extra", "", {**here, "argument": key} if known else here, ((name, told),), remove(at, key), at)
     for key in due.accepted:
         if key in given and key not in due.said:  # may be left out, and was given
             about = {**here, "argument": key, "optional": True}
             right = any(same(given[key], each) for each in due.accepted[key])
             fix = None if right else remove(at, key)
-            yield Place("extra", "", about, () if right else (("defaults", ""),), fix, at)
+            why = () if right else (("defaults", _filled(given[key], properties.get(key))),)
+            yield Place("extra", "", about, why, fix, at)
     for key in properties:
         if key not in given and key not in due.said:  # could have been filled in
             yield Place("extra", "", {**here, "argument": key})
@@ -88,6 +87,15 @@ def _renamed(
     return found
 
 
+def _filled(value: object, schema: object) -> str:
+    """What stands in an argument that nobody asked for."""
+    if value is None:
+        return "null"
+    if not value:
+        return "empty texts, 0, false"
+    return "the schema's defaults" if isinstance(schema, dict) and schema.get("default") == value else ""
+
+
 def _is_first(schema: object, value: object) -> bool:
     known = _word(schema, "enum")
     return isinstance(known, list) and known[:1] == [value]
@@ -98,9 +106,8 @@ def _word(schema: object, key: str) -> object:
 
 
 def _key_relations(said: str, due: str, order: list[str]) -> list[Relation]:
-    weak = ("cut", "begin_cut", "letter", "script", "digits")
-    never = ("letters", "thinned", "script")
-    found = [each for each in of_texts(said, due) if each.key not in never and (each.key not in weak or len(said) > 2)]
+    weak = ("cut", "begin_cut", "letter", "digits")
+    found = [each for each in of_texts(said, due) if each.key not in weak or len(said) > 2]
     number = re.fullmatch(r"(\D{0,20}?)(\d{1,2})", said)
     if number is not None and due in order and int(number.group(2)) in (order.index(due), order.index(due) + 1):
         found.insert(0, Relation("number", f"{number.group(1)}N"))
@@ -114,8 +121,8 @@ def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: 
     accepted = due.accepted.get(key) or [right]
     exact = case.entry.row.checker == "state" or case.entry.language != "python"  # there texts hold code
     if any(same(said, each, exact=exact) for each in accepted):
-        for kind, value in _leaves(right):
-            yield Place("value", kind, {**about, **_of_text(value)}, due=value, of=of)
+        for kind, value, inside in _leaves(right):
+            yield Place("value", kind, {**about, **_of_text(value), "inside": inside}, due=value, of=of)
         return
     leaves = min((list(unequal(said, each, exact=exact)) for each in accepted), key=_strangeness)
     other = next((k for k, v in due.said.items() if k != key and same(said, v) and type(v) is type(said)), None)
@@ -135,10 +142,9 @@ def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: 
             why = (("enum_first", ""), *why)
         if isinstance(known, list) and known and leaf.said not in known:
             why = (*why, ("enum", ""))
-        if isinstance(leaf.said, str) and isinstance(target, str) and max(len(leaf.said), len(target)) <= _A_WORD:
-            why = (*why, ("value_replaced", f"{target} → {leaf.said}"))
         why = (*why, ("value_other", _short(leaf.said)))
-        features = {**about, **_of_text(target)}
+        inside = "lists" if any(isinstance(each, int) for each in leaf.path) else "objects" if leaf.path else ""
+        features = {**about, **_of_text(target), "inside": inside}
         fix = set_value(at, (said_key, *leaf.path), target)
         yield Place("value", _kind(target), features, why, fix, at, target, leaf.said, of)
 
@@ -147,17 +153,15 @@ def _strangeness(leaves: list[Any]) -> tuple[int, int]:
     return sum(not each.relations for each in leaves), len(leaves)
 
 
-def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict) and value:
-        yield _kind(value), value
+def _leaves(value: Any, inside: str = "") -> Iterator[tuple[str, Any, str]]:
+    """A value and all values within it, with their kinds and what each is inside of."""
+    yield _kind(value), value, inside
+    if isinstance(value, dict):
         for each in value.values():
-            yield from _leaves(each)
-    elif isinstance(value, list) and value:
-        yield _kind(value), value
+            yield from _leaves(each, inside or "objects")
+    elif isinstance(value, list):
         for each in value[:20]:
-            yield from _leaves(each)
-    else:
-        yield _kind(value), value
+            yield from _leaves(each, "lists")
 
 
 def _kind(value: Any) -> str:

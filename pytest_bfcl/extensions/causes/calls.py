@@ -27,6 +27,7 @@ from pytest_bfcl.extensions.causes.places import (
 from pytest_bfcl.extensions.causes.raw import doubled_names, is_beginning, mended, objects_in, written
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
 from pytest_bfcl.extensions.causes.values import same
+from pytest_bfcl.extensions.causes.written import calls_in
 from pytest_bfcl.spread_json import json_or
 
 _Read = tuple[Relation | None, dict[str, Any] | None, str]
@@ -46,6 +47,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested, "bare": not due.said}
         here["names"] = len({each.name for each in turn.due})
         here["parameters"] = len(case.properties(due.name))
+        here |= {"last call": due_at == len(turn.due) - 1, "given": len(due.said), "written": len(written(due.said)[0])}
         of = Context(case, turn, number, due_at)
         yield _name(of, call, at, here)
         relation, given, _ = readable[n]
@@ -349,7 +351,16 @@ def _counts(
     step = places[-1][0] if places else 0
     fix = add(number, step, due, left, {d: places[n][:2] for n, d in pairs.items()})
     why = [("other_function", "")] if over else [*_missing(kept, len(due)), ("call_missing", "")]
+    if not over and (told := _in_text(case, number, [due[each] for each in left])):
+        why.insert(0, ("rest_in_text", told))
     yield Place("count", "", here, tuple(why), fix, adds=True)
+
+
+def _in_text(case: Case, number: int, left: list[Due]) -> str:
+    """The notation in which calls that are missing stand in the text of the replies; else empty."""
+    text = " ".join(step.reply.text or "" for step in case.transcript.turns[number].steps)
+    told, calls = calls_in(text, case, left) or ("", []) if text.strip() else ("", [])
+    return told if {each.name for each in left} <= {each.name for each in calls} else ""
 
 
 def _missing(kept: list[int], due: int) -> Iterator[tuple[str, str]]:
@@ -385,7 +396,7 @@ def _name_relation(said: str, due: str) -> bool:
 def _name(of: Context, call: Made, at: At, here: Features) -> Place:
     """A function's name: the due one, or how it came from that."""
     case, due = of.case, of.due
-    about = {**here, "changes": ""}
+    about = {key: value for key, value in here.items() if key not in ("given", "written")}
     if call.name == due.name:
         return Place("name", "", about, due=due.name, of=of)
     if call.name in case.wires:

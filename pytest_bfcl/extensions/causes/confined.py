@@ -69,6 +69,10 @@ _WORDS = {
     "digits": "values with digits",
     "one function": "where one function is due several times",
     "due": "where {side} {value} calls are due",
+    "last call": "in the last call of a reply",
+    "given": "in calls of {side} {value} arguments",
+    "written": "in calls whose arguments are {longer} {value} characters",
+    "inside": "those inside {value}",
 }
 _COUNTED = frozenset(
     (
@@ -88,13 +92,15 @@ _COUNTED = frozenset(
         "number",
         "parameters",
         "name length",
+        "given",
+        "written",
     )
 )
 
 
 PROXY, UNTOLD = 0.03, 0.12
 """What a threshold that can always be found must be better by; and a line of the run, which helps a user little."""
-_LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "order"))
+_LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "order", "written"))
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
 
@@ -269,9 +275,6 @@ def visible(why: tuple[str, str]) -> Callable[[Place], bool] | None:
     if key.endswith("cut") and told.isdigit():
         return lambda place: len(str(place.due)) > int(told)
     pattern = _SHOWN.get(told, "") if key == "encoding" else ""
-    if key.endswith("_replaced"):
-        before = told.partition(" → ")[0]
-        pattern = rf"(?<![^\W\d_]){before}(?![^\W\d_])" if before.isalpha() else re.escape(before)
     known = re.compile(pattern)
     return (lambda place: known.search(str(place.due)) is not None) if pattern else None
 
@@ -303,9 +306,7 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "digits": lambda place: bool(place.features.get("digits")),
     "date_order": lambda place: _DATE.search(str(place.due)) is not None,
     "date_format": lambda place: re.search(r"\d\D\d", str(place.due)) is not None,
-    "rounded": lambda place: isinstance(place.due, float) and place.due != round(place.due),
     "enum_first": lambda place: place.features.get("enum") is True and not place.features.get("first of enum"),
-    "number_cut": lambda place: isinstance(place.due, int | float) and abs(place.due) > 9,
     "zeros": lambda place: bool(place.features.get("digits")),
     "json_cut": has_arguments,
     "flattened": lambda place: bool(place.features.get("nested")),
@@ -321,5 +322,4 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "last_only": _due_over(1),
     "at_most": _due_over(2),
     "json_text": lambda place: place.kind in ("list", "object"),
-    "list_text": lambda place: place.kind == "list",
 }

@@ -187,7 +187,7 @@ def _of_model(
         same = sum(row.name.partition("-")[0] == name for row in found.rows)
         name += f"-{same + 1}" if same else ""
         found.rows.append(
-            Named(name, cause.whose, cause.title, taken, _proof(cause), _advice(cause.kind.next, asked, cause.told))
+            Named(name, cause.whose, cause.title, taken, _proof(cause), _advice(cause.next, asked, cause.told))
         )
         found.titles[name] = f"{cause.whose}: {cause.title}"
         if cause.entries:
@@ -233,7 +233,7 @@ def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:
         options = tuple(option for option in options if option != "--decoder auto")
     had = {
         "--mode": asked.mode, "--decoder": asked.decoder, "--think": asked.think,
-        "--temperature": _plain(asked.parameters.get("temperature")),
+        "--temperature": _temperature(asked.parameters.get("temperature")),
         "--max-tokens": _plain(asked.parameters.get("max_tokens")),
         "--param": f"parallel_tool_calls={'true' if asked.parameters.get('parallel_tool_calls') is True else ''}",
     }  # fmt: skip
@@ -250,6 +250,11 @@ def _decoder(notation: str) -> str | None:
         return find_decoder(notation).name
     except UsageError:
         return None
+
+
+def _temperature(value: object) -> str:
+    """As typed; next to 0 is 0."""
+    return "0" if isinstance(value, int | float) and value < 0.01 else _plain(value)
 
 
 def _plain(value: object) -> str:

@@ -159,16 +159,16 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             of = Context(case, turn, number)
             found.places.append(Place("reply", "", about, due=_told(turn), said=said, of=of))
             found.places += of_calls(case, turn, number, about, elsewhere.gap)
-        if case.transcript.mode == "prompt" and turn.due and not case.entry.row.multi_step:
-            right, of = answer(case.entry, "prompt").text, Context(case, turn, number)
-            found.places.append(Place("text", "", about, due=right, said=_text(case, number), of=of))
+        if case.transcript.mode == "prompt" and turn.due:
+            right, of = answer(case.entry, "prompt", number).text, Context(case, turn, number)
+            found.places.append(Place("text", "", about, due=right, said=_text(case, number, 1), of=of))
     return found
 
 
-def _text(case: Case, number: int) -> str:
-    """The words of a turn's replies."""
+def _text(case: Case, number: int, most: int | None = None) -> str:
+    """The words of a turn's replies, or of the first ones."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
-    return " ".join(step.reply.text or "" for step in steps).strip()
+    return " ".join(step.reply.text or "" for step in steps[:most]).strip()
 
 
 def _told(turn: Turn) -> list[tuple[str, Any]]:

@@ -17,6 +17,7 @@ from pytest_bfcl.tools.schemas import compile_tools
 
 LEAST_REQUESTS, MOST_CASES = 30, 1_000
 """Requests that tell something; entries, evenly chosen, whose requests are compared."""
+LEAST_TOLD = 3
 LOST = 0.3
 """A part counts as lost if its tokens a character are below this share of the other parts', with 95 % confidence."""
 OF_TOOLS = (
@@ -66,6 +67,31 @@ def lost_parts(cases: Sequence[Case]) -> dict[str, Lost]:
                 prompts.append(([1.0, question, system + len(json.dumps(case.entry.function))], float(tokens)))
     found = _lost(tools, ("", *OF_TOOLS)) | _lost(prompts, ("", *OF_PROMPTS)) | _lost(turns, OF_TURNS)
     return {part: lost for part, lost in found.items() if part != "question"}
+
+
+def tools_lost(without: Sequence[Case], others: Sequence[Case]) -> Lost | None:
+    """The tools as a lost part of first requests ``without`` a call: prompt tokens lack theirs, of ``others`` not."""
+    fitted = _fitted(*_split([_first_request(case) for case in others]))
+    rows = [row for row in map(_first_request, without) if row[1]]
+    if fitted is None or len(rows) < LEAST_TOLD or fitted[2][0] <= 0:
+        return None
+    (base, _), (of_text, _), (of_tools, _) = fitted
+    left = sum(tokens - base - of_text * told[1] for told, tokens in rows)
+    each = left / max(1.0, sum(told[2] for told, _ in rows))
+    return Lost("tools", each, of_tools) if each < LOST / 2 * of_tools else None
+
+
+def _split(rows: Sequence[Row]) -> tuple[list[list[float]], list[float]]:
+    return [told for told, tokens in rows if tokens], [tokens for _, tokens in rows if tokens]
+
+
+def _first_request(case: Case) -> Row:
+    """One, and the characters of messages and of tools in the first request; its prompt tokens, 0 where untold."""
+    asked = case.entry.question[0] if case.entry.question else []
+    words = sum(len(str(each.get("content") or "")) for each in asked)
+    steps = case.transcript.turns[0].steps if case.transcript.turns else []
+    tokens = (steps[0].reply.input_tokens or 0) if steps else 0
+    return [1.0, float(words), float(len(json.dumps(compile_tools(case.entry.function))))], float(tokens)
 
 
 def _lost(rows: list[Row], parts: Sequence[str]) -> dict[str, Lost]:
@@ -140,7 +166,9 @@ _SCHEMA = frozenset(("type", "function", "name", "parameters", "properties", "re
 
 def _fitted(rows: list[list[float]], values: list[float]) -> list[tuple[float, float]] | None:
     """Least squares: each coefficient with its standard error; ``None`` if the parts cannot be separated."""
-    width = len(rows[0])
+    width = len(rows[0]) if rows else 0
+    if len(rows) <= width:
+        return None
     scale = [max(abs(row[n]) for row in rows) or 1.0 for n in range(width)]
     scaled = [[row[n] / scale[n] for n in range(width)] for row in rows]
     left = [[sum(row[i] * row[j] for row in scaled) for j in range(width)] for i in range(width)]

@@ -18,7 +18,6 @@ _REPAIRS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("json_fenced", "", lambda raw: json.loads(re.sub(r"^\s*```\w*\s*|\s*```\s*$", "", raw))),
     ("json_quotes", "", lambda raw: json.loads(re.sub("[“”„«»]", '"', raw))),
     ("json_commas", "", lambda raw: json.loads(re.sub(r",\s*([}\]])", r"\1", raw))),
-    ("json_leading", "(", lambda raw: json.loads(raw.strip().removeprefix("(").removesuffix(")"))),
     ("json_braces", "", lambda raw: json.loads(raw.strip()[1:-1]) if raw.startswith("{{") else None),
     ("json_python", "", lambda raw: literal(raw.strip())),
     ("json_commas", "", lambda raw: json.loads(re.sub(r'(["\d}\]el])\s+(")', r"\1,\2", raw))),
@@ -27,7 +26,6 @@ _REPAIRS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("json_lines", "", lambda raw: json.loads(raw, strict=False)),
     ("json_braces", "", lambda raw: json.loads("{" + raw + "}")),
     ("json_braces", "", lambda raw: json.loads("{" + raw)),
-    ("json_keywords", "", lambda raw: _assigned(raw)),
     *(("json_encoded", told, lambda raw, undo=undo: json.loads(undo(raw))) for told, _, undo in ENCODINGS),
 )  # fmt: skip
 """Kind of cause, its parameter, and the object in a text that has it."""
@@ -58,7 +56,7 @@ def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
         following = _object(_leading, rest)
         return Relation("json_trailing", "" if following else rest[:20]), found or following
     if (start := raw.find("{")) > 0 and (found := _object(_leading, raw[start:])) is not None:
-        return Relation("json_leading", raw[:start].strip()[:20]), found
+        return Relation("json_broken"), found
     for begin in (
         raw,
         re.sub(r'[,{]\s*"[^"]*"?\s*:?\s*[\w.+-]*$', _opening, raw),
@@ -146,7 +144,7 @@ def _value(raw: str) -> Any:
 def _of_other_shape(value: object) -> tuple[Relation, Object | None]:
     if isinstance(value, str):
         found = _object(json.loads, value)
-        return (Relation("json_twice"), found) if found is not None else (Relation("json_string"), None)
+        return (Relation("json_twice"), found) if found is not None else (Relation("json_broken"), None)
     if isinstance(value, list) and value and all(isinstance(each, dict) and len(each) >= 2 for each in value):
         names = [next((each[key] for key in ("name", "key", "parameter") if key in each), None) for each in value]
         if all(isinstance(name, str) for name in names):
@@ -176,18 +174,6 @@ def _leading(raw: str) -> Any:
 def _first(raw: str) -> str:
     text = raw.lstrip()
     return text[: json.JSONDecoder().raw_decode(text)[1]]
-
-
-def _assigned(raw: str) -> Any:
-    """``a=1, b="x"``: arguments in the form of a Python call."""
-    import ast
-
-    from pytest_bfcl.python_text import parse_expression
-
-    node = parse_expression(f"f({raw.strip().strip('()')})")
-    if not isinstance(node, ast.Call) or not node.keywords:
-        return None
-    return {str(each.arg): ast.literal_eval(each.value) for each in node.keywords}
 
 
 def _closed(raw: str) -> str | None:

@@ -18,7 +18,7 @@ from pytest_bfcl.extensions.causes.confined import Both, Where, confined, has_ar
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
 from pytest_bfcl.extensions.causes.places import Found, Place
-from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts
+from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts, tools_lost
 
 _WORDS = ("words", "asked", "refused", "empty", "undue")
 """Kinds of whole replies that another cause may produce."""
@@ -28,7 +28,7 @@ _OF_ARGUMENTS = {"value", "key"}
 """Levels of which a run has so many places that a few are slips."""
 _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
 """Loose kinds that are named if most places have them."""
-_WEAK = dict.fromkeys(("thinned", "letters", "value_letter", "script", "digits", "enum", "list_order"), 0.6)
+_WEAK = dict.fromkeys(("value_letter", "digits", "enum"), 0.6)
 """Relations that hold by accident more often: others count first."""
 _LEARNED = 1.5
 """Weight of what a rule foretells against what only says which part is wrong."""
@@ -45,6 +45,8 @@ RULE = 0.7
 COMMON = 0.05
 """Shares of the places, or of all differences of the same part and of some places, that a habit must reach."""
 ALIKE = 0.8
+ALWAYS = 0.95
+"""Share of its places in which a rule has no exceptions."""
 TOGETHER = 0.05
 """Least share of the failed entries that need a second cause before it is named for these alone."""
 SELDOM, OFTEN = 0.02, 10
@@ -78,10 +80,19 @@ class Cause:
         return KINDS[self.key]
 
     @property
+    def is_regular(self) -> bool:
+        """Whether it is a rule without exceptions, which no model keeps to."""
+        return self.key.endswith("_learned") and self.shown >= max(ALWAYS * self.exposed, LEAST_TEXTS)
+
+    @property
     def whose(self) -> str:
-        """Whose it is: no model writes the same signs around nearly every value."""
-        beside = self.key == "value_learned" and ("with `" in self.told or " inside `" in self.told)
-        return "parser" if beside and self.shown >= ALIKE * self.exposed else self.kind.whose
+        """Whose it is."""
+        return "parser" if self.kind.whose == "model" and self.is_regular else self.kind.whose
+
+    @property
+    def next(self) -> str:
+        """What to change, a key of `NEXT`."""
+        return "parser" if self.kind.next == "again" and self.is_regular else self.kind.next
 
     @property
     def title(self) -> str:
@@ -151,13 +162,20 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[tuple[Caus
         cause = _regular(group)
         if cause is not None:
             named.append((cause, group))
-    mixed = next((group for cause, group in named if cause.key == "mixed_up"), None)
-    if mixed is not None:  # what other requests are answered with may be words, too, or look like a rule of turns
-        others = (*_WORDS, "other_function", "reply_learned", *_OF_OTHERS)
-        words = [group for group in groups if group.why[0] in others]
-        mixed.shown.extend(each for group in words for each in group.shown)
-        named = [(cause, group) for cause, group in named if group not in words]
+    for key, others in _ANSWERS_TO_OTHERS.items():
+        other = next((group for cause, group in named if cause.key == key), None)
+        if other is not None:
+            words = [group for group in groups if group.why[0] in others]
+            other.shown.extend(each for group in words for each in group.shown)
+            named = [(cause, group) for cause, group in named if group not in words]
     return named
+
+
+_ANSWERS_TO_OTHERS = {
+    "mixed_up": (*_WORDS, "other_function", "reply_learned", *_OF_OTHERS),
+    "turn_late": (*_WORDS, "earlier_again"),
+}
+"""Replies that belong elsewhere may be words, too, or look like a rule of turns."""
 
 
 def _groups(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[Group]:
@@ -291,9 +309,6 @@ def _regular(group: Group) -> Cause | None:
         return None
     if told.startswith("one for another") and share < RULE:
         return None
-    one_unit = key in ("scaled", "shifted") and len({str(place.due) for _, place in failed}) >= LEAST_TEXTS
-    if one_unit and _share_of_part(group) >= MOSTLY:
-        return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
     if key == "key_extra" and where is None and share < COMMON:
         return None
     common = not kind.vague or bool(told)
@@ -304,7 +319,7 @@ def _regular(group: Group) -> Cause | None:
         return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
     if kind.strength == "loose" and where is None:
         return None
-    where = None if key in ("key_renamed", "key_extra", "defaults") else where
+    where = None if key in ("key_renamed", "defaults") else where
     cause = Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
     return _renamed(cause, group)
 
@@ -361,6 +376,8 @@ def _renamed(cause: Cause, group: Group) -> Cause:
     of_tools = where.feature == "later half" or (where.feature == "tool" and where.more)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:
         return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)
+    if cause.key in ("asked", "words", "refused", "empty") and (lost := _tools_lost(group)):
+        return Cause("tools_lost", "", shown=cause.shown, exposed=cause.exposed, where=where, evidence=lost)
     if cause.key in ("asked", "words") and where.feature in _OF_FUNCTIONS:
         return Cause("tools_dropped", "", shown=cause.shown, exposed=cause.exposed, where=where)
     if where.feature == "system":
@@ -368,6 +385,18 @@ def _renamed(cause: Cause, group: Group) -> Cause:
     if where.feature == "enum" and cause.key != "key_lost":
         return Cause("enum", "", shown=cause.shown, exposed=cause.exposed)
     return cause
+
+
+def _tools_lost(group: Group) -> str:
+    """The proof by prompt tokens that no tool reached the model where it did not call."""
+    mine = {id(place) for _, place in group.shown}
+    first = {
+        id(each.case): (each.case, id(place) in mine) for each, place in group.exposed if not place.features["turn"]
+    }
+    lost = tools_lost(
+        [case for case, here in first.values() if here], [case for case, here in first.values() if not here]
+    )
+    return str(lost) if lost is not None else ""
 
 
 _OF_FUNCTIONS = ("parameters", "name length", "takes objects", "takes lists", "has enums")
