@@ -34,7 +34,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             "type": str(_word(properties.get(key), "type")),
             "kind": _kind_word(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
             "numeric": isinstance(due.said[key], int | float) and not isinstance(due.said[key], bool),
-            "argument": key, "alone": len(keys) == 1, "empty": not due.said[key],
+            "argument": key, "word": _last_word(key), "alone": len(keys) == 1, "empty": not due.said[key],
             "first of enum": _is_first(properties.get(key), due.said[key]),
         }  # fmt: skip
         within = of._replace(key=key)
@@ -56,8 +56,9 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
         if key in renamed.values():
             continue
         known = key in properties
-        name, told = ("defaults", _filled(given[key], properties[key])) if known else ("key_extra", str(key)[:60])
-        yield Place("extra", "", {**here, "argument": key} if known else here, ((name, told),), remove(at, key), at)
+        over: Why = (("defaults", _filled(given[key], properties[key])),) if known else (("key_extra", str(key)[:60]),)
+        over = over if known or given[key] is not None else (("nulls", ""), *over)
+        yield Place("extra", "", {**here, "argument": key} if known else here, over, remove(at, key), at)
     for key in due.accepted:
         if key in given and key not in due.said:  # may be left out, and was given
             about = {**here, "argument": key, "optional": True}
@@ -88,7 +89,7 @@ def _renamed(
 
 
 def _filled(value: object, schema: object) -> str:
-    """What stands in an argument that nobody asked for."""
+    """The content of an argument that the request does not ask for."""
     if value is None:
         return "null"
     if not value:
@@ -99,6 +100,10 @@ def _filled(value: object, schema: object) -> str:
 def _is_first(schema: object, value: object) -> bool:
     known = _word(schema, "enum")
     return isinstance(known, list) and known[:1] == [value]
+
+
+def _last_word(name: str) -> str:
+    return str((re.findall(r"[A-Z]?[a-z]+", name) or [name])[-1]).lower()
 
 
 def _word(schema: object, key: str) -> object:
@@ -182,8 +187,14 @@ def _of_text(value: Any) -> Features:
         return {"digits": number, "number": value if number else None, "kind": _kind_word(value)}
     return {
         "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
-        "beyond ASCII": not value.isascii(),
+        "beyond ASCII": not value.isascii(), "capitals": value.isupper(), "begins": _class_of(value[:1]),
     }  # fmt: skip
+
+
+def _class_of(letter: str) -> str:
+    if letter.isdigit():
+        return "a digit"
+    return ("a capital" if letter.isupper() else "a small letter") if letter.isalpha() else "a sign" if letter else ""
 
 
 def _short(value: Any) -> str:

@@ -27,7 +27,6 @@ from pytest_bfcl.extensions.causes.places import (
 from pytest_bfcl.extensions.causes.raw import doubled_names, is_beginning, mended, objects_in, written
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
 from pytest_bfcl.extensions.causes.values import same
-from pytest_bfcl.extensions.causes.written import calls_in
 from pytest_bfcl.spread_json import json_or
 
 _Read = tuple[Relation | None, dict[str, Any] | None, str]
@@ -351,16 +350,7 @@ def _counts(
     step = places[-1][0] if places else 0
     fix = add(number, step, due, left, {d: places[n][:2] for n, d in pairs.items()})
     why = [("other_function", "")] if over else [*_missing(kept, len(due)), ("call_missing", "")]
-    if not over and (told := _in_text(case, number, [due[each] for each in left])):
-        why.insert(0, ("rest_in_text", told))
     yield Place("count", "", here, tuple(why), fix, adds=True)
-
-
-def _in_text(case: Case, number: int, left: list[Due]) -> str:
-    """The notation in which calls that are missing stand in the text of the replies; else empty."""
-    text = " ".join(step.reply.text or "" for step in case.transcript.turns[number].steps)
-    told, calls = calls_in(text, case, left) or ("", []) if text.strip() else ("", [])
-    return told if {each.name for each in left} <= {each.name for each in calls} else ""
 
 
 def _missing(kept: list[int], due: int) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,9 @@ MOST_ROWS = 1_000
 """Places of either kind, evenly chosen, in which a common feature is looked for."""
 LEAST_OF_TWO, COVERED_BY_TWO, MOST_FIRST = 6, 0.95, 8
 """Two features together: differences, share of them inside, and first features that are tried."""
-_PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty"))
+_PARTS = frozenset(
+    ("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty", "turn")
+)
 _WORDS = {
     "category": "in the category {value}",
     "added tool": "where a tool is due that is added in that turn",
@@ -63,6 +65,9 @@ _WORDS = {
     "later half": "where the later half of the tools is due",
     "type": "those of type {value}",
     "argument": "those named {value}",
+    "word": "those whose names end in `{value}`",
+    "capitals": "texts in capitals",
+    "begins": "texts that begin with {value}",
     "words": "texts of {side} {value} words",
     "length": "texts {longer} {value} characters",
     "beyond ASCII": "texts with letters beyond ASCII",

@@ -17,7 +17,7 @@ from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
 from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, drop_all, restore
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, script_of
-from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text
+from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text, what_is_around
 from pytest_bfcl.models.oracle import answer
 
 REFUSED = re.compile(
@@ -133,7 +133,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             found.places.append(_reply(turn, number, about, ending))
         elif not turn.due:
             if made or due_words:
-                fix = drop_all(number) if made and not case.passed else None
+                fix = drop_all(number) if made else None
                 key = "mixed_up" if fix and elsewhere.has(case, turn) else "undue"
                 key = "earlier_again" if made and all(is_earlier(case, call, number) for call in made) else key
                 found.places.append(Place("undue", "", about, ((key, ""),) if fix else (), fix))
@@ -272,7 +272,10 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
     text = _text(case, number)
     thoughts = " ".join(step.reply.reasoning or "" for step in steps).strip()
     restored = restore(number, turn.due)
-    if case.transcript.mode == "prompt" and (mended_text := calls_of_text(text, case)) is not None:
+    right = answer(case.entry, "prompt", number).text if case.transcript.mode == "prompt" and turn.due else None
+    if right and (around := what_is_around(_text(case, number, 1), right)):
+        return "text_around", around, restored
+    if case.transcript.mode == "prompt" and (mended_text := calls_of_text(_text(case, number, 1), case)) is not None:
         key, told, calls = mended_text
         return key, told, restore(number, calls)
     if '"parameters"' in text and any(str(each.get("description")) in text for each in case.entry.function):
@@ -281,6 +284,8 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
         found = calls_in(said, case, turn.due) if said else None
         if found is not None:
             told, calls = found
+            if case.transcript.mode == "prompt" and key == "call_in_text":
+                key, told = ("text_notation", told) if told == "ReAct" else ("text_own", "")
             return key, told, restore(number, calls)
     if not text:
         return ("thoughts" if thoughts else "empty" if steps else "not_asked"), "", restored

@@ -126,10 +126,9 @@ _UNREAD = frozenset(("call_in_text", "no_arguments", "name_same"))
 def _is_settled(place: Place, known: list[Place]) -> bool:
     """Whether a named part of a call, or of a turn, says already what is wrong with the whole."""
     if place.level == "raw":
-        shape_kept = (
-            isinstance(place.said, dict) and place.of is not None and place.said.keys() <= place.of.due.accepted.keys()
-        )
-        return shape_kept or any(each.level in ("key", "extra") and each.at == place.at for each in known)
+        kept = isinstance(place.said, dict) and all(same(place.said[key], place.due.get(key)) for key in place.said)
+        parts = ("key", "extra", "value") if isinstance(place.said, dict) else ("key", "extra")
+        return kept or any(each.level in parts and each.at == place.at for each in known)
     turn = place.features.get("turn")
     if place.level == "text":
         return any(p.features.get("turn") == turn and _UNREAD.isdisjoint(key for key, _ in p.candidates) for p in known)

@@ -33,7 +33,7 @@ def of_lenses(place: Place) -> Iterator[Program]:
     due, said = text_of(place), place.said
     if not isinstance(due, str) or not isinstance(said, str) or due == said or len(due) + len(said) > 2 * LONGEST:
         return
-    for lens in LENSES:
+    for lens in LENSES if place.level != "text" else LENSES[:_OF_ANSWERS]:
         pairs = _pairs(lens, due, said)
         differing = [number for number, (one, other) in enumerate(pairs) if one != other]
         if len(pairs) < lens.least or not differing:
@@ -158,6 +158,8 @@ def _tried(changes: Callable[[str, str], Changes]) -> Callable[[str, str], Chang
     return tried
 
 
+_OF_ANSWERS = 3
+"""Of the answer to a prompt the first ones: its words are parts of the notation."""
 LENSES = (
     Lens("days", "day", re.compile(r"\b\d{4}-\d\d-\d\d\b"), _tried(_of_days)),
     Lens("times", "time", re.compile(r"\b\d\d:\d\d\b"), _tried(_of_times)),

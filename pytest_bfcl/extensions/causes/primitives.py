@@ -355,6 +355,15 @@ OBJECTS: Mapping[str, Change] = {
     "without the last name": lambda held: dict(list(held.items())[:-1]),
     "only the first value": lambda held: next(iter(held.values())),
     "with names for values": lambda held: {str(each): key for key, each in held.items()},
+    "with the values in their order, but the names in that of the alphabet": lambda held: dict(
+        zip(sorted(held), held.values(), strict=True)
+    ),
+    "with values sorted": lambda held: dict(zip(held, sorted(held.values(), key=str), strict=True)),
+    "with values in reverse order": lambda held: dict(zip(held, [*held.values()][::-1], strict=True)),
+    "with every value at the next name": lambda held: dict(zip([*held][1:] + [*held][:1], held.values(), strict=True)),
+    "with every value at the name before": lambda held: dict(
+        zip([*held][-1:] + [*held][:-1], held.values(), strict=True)
+    ),
     "as texts of JSON": json.dumps,
     "as texts of Python": str,
     "as texts of lines": lambda held: "\n".join(f"{key}: {each}" for key, each in held.items()),
@@ -464,6 +473,16 @@ def _per_element(calls: Calls) -> Calls:
     return found
 
 
+def _with_moved(calls: Calls, last: bool, by: int) -> Calls:
+    """The values of the first or the last argument, moved among the calls of one function."""
+    moved = {}
+    for name, given in _grouped(calls):
+        key = list(given[0])[-1 if last else 0] if given[0] else ""
+        values = [one.get(key) for one in given]
+        moved[name] = iter([{**one, key: value} for one, value in zip(given, values[by:] + values[:by], strict=True)])
+    return [(name, next(moved[name])) for name, _ in calls]
+
+
 def _moved(calls: Calls, by: int) -> Calls:
     names, held = [name for name, _ in calls], [given for _, given in calls]
     return list(zip(names, held[by:] + held[:by], strict=True))
@@ -486,6 +505,10 @@ CALLS: Mapping[str, Callable[[Calls], Calls]] = {
     "calls have the arguments of the call before": lambda calls: _moved(calls, -1),
     "calls have the arguments of the first call": lambda calls: [(name, calls[0][1]) for name, _ in calls],
     "calls have the arguments of the last call": lambda calls: [(name, calls[-1][1]) for name, _ in calls],
+    "calls have the last argument of the next call": lambda calls: _with_moved(calls, True, 1),
+    "calls have the last argument of the call before": lambda calls: _with_moved(calls, True, -1),
+    "calls have the first argument of the next call": lambda calls: _with_moved(calls, False, 1),
+    "calls have the first argument of the call before": lambda calls: _with_moved(calls, False, -1),
     "calls have the name of the last call": lambda calls: [(calls[-1][0], given) for _, given in calls],
     "only the first and the last call arrive": lambda calls: [calls[0], *calls[1:][-1:]],
     "the second call is lost": lambda calls: calls[:1] + calls[2:],

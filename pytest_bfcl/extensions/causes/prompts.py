@@ -46,9 +46,9 @@ class Lost(NamedTuple):
         )
 
 
-def lost_parts(cases: Sequence[Case]) -> dict[str, Lost]:
-    """Lost parts by name. Tools are tested in first requests of single-turn entries, turns within each conversation. In
-    prompting mode the system prompt has the tools.
+def lost_parts(cases: Sequence[Case]) -> tuple[dict[str, Lost], frozenset[str]]:
+    """Lost parts by name, and the parts that are known to arrive. Tools are tested in first requests of single-turn
+    entries, turns within each conversation. In prompting mode the system prompt has the tools.
     """
     tools: list[Row] = []
     prompts: list[Row] = []
@@ -65,8 +65,13 @@ def lost_parts(cases: Sequence[Case]) -> dict[str, Lost]:
                 tools.append(([1.0, question, system, *_tools(case.entry.function)], float(tokens)))
             else:
                 prompts.append(([1.0, question, system + len(json.dumps(case.entry.function))], float(tokens)))
-    found = _lost(tools, ("", *OF_TOOLS)) | _lost(prompts, ("", *OF_PROMPTS)) | _lost(turns, OF_TURNS)
-    return {part: lost for part, lost in found.items() if part != "question"}
+    lost: dict[str, Lost] = {}
+    arrived: set[str] = set()
+    for rows, parts in ((tools, ("", *OF_TOOLS)), (prompts, ("", *OF_PROMPTS)), (turns, OF_TURNS)):
+        some, others = _lost(rows, parts)
+        lost |= {part: each for part, each in some.items() if part != "question"}
+        arrived |= others
+    return lost, frozenset(arrived)
 
 
 def tools_lost(without: Sequence[Case], others: Sequence[Case]) -> Lost | None:
@@ -94,19 +99,20 @@ def _first_request(case: Case) -> Row:
     return [1.0, float(words), float(len(json.dumps(compile_tools(case.entry.function))))], float(tokens)
 
 
-def _lost(rows: list[Row], parts: Sequence[str]) -> dict[str, Lost]:
+def _lost(rows: list[Row], parts: Sequence[str]) -> tuple[dict[str, Lost], set[str]]:
     present = [n for n, part in enumerate(parts) if not part or len({row[0][n] for row in rows}) >= 5]
     if len(rows) < LEAST_REQUESTS or len(present) < 2:
-        return {}
+        return {}, set()
     fitted = _fitted([[row[0][n] for n in present] for row in rows], [row[1] for row in rows])
     if fitted is None:
-        return {}
+        return {}, set()
     slopes = {parts[n]: slope for n, slope in zip(present, fitted, strict=True) if _told(parts[n])}
     clear = sorted(b for b, error in slopes.values() if b > 0.03 and b > 6 * error)
     if not clear:
-        return {}
+        return {}, set()
     usual = clear[len(clear) // 2]
-    return {part: Lost(part, b, usual) for part, (b, e) in slopes.items() if b + 2 * e < LOST * usual and e < usual / 4}
+    lost = {part: Lost(part, b, usual) for part, (b, e) in slopes.items() if b + 2 * e < LOST * usual and e < usual / 4}
+    return lost, {part for part, (b, e) in slopes.items() if b - 2 * e > LOST * usual}
 
 
 def _told(part: str) -> bool:

@@ -57,6 +57,12 @@ def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
         return Relation("json_trailing", "" if following else rest[:20]), found or following
     if (start := raw.find("{")) > 0 and (found := _object(_leading, raw[start:])) is not None:
         return Relation("json_broken"), found
+    found = repaired(raw)
+    return (Relation("json_cut", str(len(raw))), found) if found is not None else None
+
+
+def repaired(raw: str) -> Object | None:
+    """The object of which a text is the beginning, without what is incomplete at its end."""
     for begin in (
         raw,
         re.sub(r'[,{]\s*"[^"]*"?\s*:?\s*[\w.+-]*$', _opening, raw),
@@ -64,7 +70,7 @@ def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
     ):
         closed = _closed(begin)
         if closed is not None and (found := _object(json.loads, closed)) is not None:
-            return Relation("json_cut", str(len(raw))), found
+            return found
     return None
 
 

@@ -119,6 +119,7 @@ ENCODINGS: tuple[tuple[str, str, Callable[[str], str]], ...] = (
         "",
         lambda said: "".join(chr(ord(each) - 0xFEE0) if "\uff01" <= each <= "\uff5e" else each for each in said),
     ),
+    ("colours of a terminal", "", lambda said: re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", said)),
     (ASCII_LOST, r"[^\x00-\x7f]", lambda said: said),
 )
 """Name of an encoding, its typical characters (any, if empty), and its inverse."""

@@ -30,6 +30,11 @@ _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
 """Loose kinds that are named if most places have them."""
 _WEAK = dict.fromkeys(("value_letter", "digits", "enum"), 0.6)
 """Relations that hold by accident more often: others count first."""
+_OF_WHOLES = ("raw_learned", "reply_learned", "text_learned")
+OF_WHOLES = 0.15
+"""Rules of whole calls and replies, and the share of their places that they must reach: few have all of their parts by
+accident.
+"""
 _LEARNED = 1.5
 """Weight of what a rule foretells against what only says which part is wrong."""
 
@@ -51,6 +56,8 @@ TOGETHER = 0.05
 """Least share of the failed entries that need a second cause before it is named for these alone."""
 SELDOM, OFTEN = 0.02, 10
 """Rare differences in fewer entries than these are slips of any form."""
+MOST_TOLD = 3
+"""Most parameters that are named together."""
 LEAST_TEXTS = 5
 """Least number of differences for a share of one part of calls."""
 ONE_ANSWER = 8
@@ -125,13 +132,13 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     compared = [case for case in known if case.entry.row.checker in COMPARED]
     elsewhere = Elsewhere(compared)
     found = [places_of(case, elsewhere) for case in compared]
-    lost = lost_parts(known)
-    named = _named(found, {})
+    lost, arrived = lost_parts(known)
+    named = _named(found, {}, arrived)
     settled = {id(place) for cause, group in named if not _is_vague(cause) for _, place in group.shown}
     rules = learn(found, settled)
     if rules:
-        settle(found, {group.why for _, group in _named(found, rules)})
-        named = _named(found, rules)
+        settle(found, {group.why for _, group in _named(found, rules, arrived)})
+        named = _named(found, rules, arrived)
     causes = _of_prompts(found, lost, named)
     explained = {id(case) for cause in causes for case in cause.entries}
     causes += _proved([each for each in found if id(each.case) not in explained], named)
@@ -154,14 +161,14 @@ def _is_vague(cause: Cause) -> bool:
 # -- what recurs ---------------------------------------------------------------------------------------------------
 
 
-def _named(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[tuple[Cause, Group]]:
+def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset[str]) -> list[tuple[Cause, Group]]:
     """Differences that recur as their kinds demand."""
     named = []
     groups = _groups(found, rules)
     for group in groups:
         cause = _regular(group)
         if cause is not None:
-            named.append((cause, group))
+            named.append((_renamed(cause, group, arrived), group))
     for key, others in _ANSWERS_TO_OTHERS.items():
         other = next((group for cause, group in named if cause.key == key), None)
         if other is not None:
@@ -309,6 +316,8 @@ def _regular(group: Group) -> Cause | None:
         return None
     if told.startswith("one for another") and share < RULE:
         return None
+    if key in _OF_WHOLES and where is None and share < OF_WHOLES:
+        return None
     if key == "key_extra" and where is None and share < COMMON:
         return None
     common = not kind.vague or bool(told)
@@ -320,8 +329,7 @@ def _regular(group: Group) -> Cause | None:
     if kind.strength == "loose" and where is None:
         return None
     where = None if key in ("key_renamed", "defaults") else where
-    cause = Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
-    return _renamed(cause, group)
+    return Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
 
 
 def _parts_of(group: Group) -> set[str]:
@@ -348,8 +356,13 @@ def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
     counted = Counter(told for _, place in shown for k, told in place.candidates if k == key)
     if not counted:
         return ""
-    told, number = counted.most_common(1)[0]
-    return told if number >= ALIKE * len(shown) else ""
+    some: list[str] = []
+    most = counted.most_common(MOST_TOLD if "`{told}`" in KINDS[key].title else 1)
+    for told in [each for each, _ in most] if all(each for each, _ in most) else [most[0][0]]:
+        some.append(told)
+        if sum(counted[each] for each in some) >= ALIKE * len(shown):
+            return "` or `".join(some)
+    return ""
 
 
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
@@ -364,12 +377,17 @@ def _text(found: Found, place: Place) -> str:
     return " ".join(step.reply.text or "" for step in turns[turn].steps) if turn < len(turns) else ""
 
 
-def _renamed(cause: Cause, group: Group) -> Cause:
-    """A kind that its place describes better."""
+def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
+    """A kind that its place describes better; ``arrived`` are parts of prompts that were not lost."""
     where = cause.where
     if where is None or isinstance(where, Both):
         return cause
-    if cause.key in ("asked", "words", "refused", "empty") and where.feature == "turn" and where.more:
+    if (
+        cause.key in ("asked", "words", "refused", "empty")
+        and where.feature == "turn"
+        and where.more
+        and "earlier turns" not in arrived
+    ):
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
     if cause.key in ("asked", "words", "refused", "empty") and where.feature == "added tool":
         return Cause("added_tools_lost", "", shown=cause.shown, exposed=cause.exposed)

@@ -25,12 +25,18 @@ def _cut_up(name: str, size: int, text: str) -> str:
         return "".join(pieces)
     if name == "backwards":
         return "".join(each[::-1] for each in pieces)
-    if name == "dropped every second time":
-        return "".join(pieces[::2])
-    return name[-1].join(pieces)
+    for what, times in (("is dropped", 0), ("comes twice", 2)):
+        if name.startswith("of which every") and name.endswith(what):
+            nth = _NTH.index(name.split()[3]) + 2
+            return "".join(each * (times if n % nth == nth - 1 else 1) for n, each in enumerate(pieces))
+    return ("\n" if name.endswith("line ends") else " ").join(pieces)
 
 
-_PIECES = ("twice", "in exchanged order", "backwards", "dropped every second time", "parted by \n", "parted by  ")
+_NTH = ("second", "third", "fourth", "fifth", "sixth")
+_PIECES = (
+    "twice", "in exchanged order", "backwards", "parted by line ends", "parted by spaces",
+    *(f"of which every {nth} one {what}" for nth in _NTH for what in ("is dropped", "comes twice")),
+)  # fmt: skip
 
 
 def of_pieces(place: Place) -> Iterator[Program]:
@@ -41,12 +47,30 @@ def of_pieces(place: Place) -> Iterator[Program]:
     for size in range(2, min(len(due) - 1, 80)):
         for name in _PIECES:
             if _cut_up(name, size, due) == said:
-                told = f"pieces of {size} letters {name.strip()}"
+                told = f"pieces of {size} letters {name}"
                 yield Program(told, lambda p, n=name, k=size: _cut_up(n, k, text_of(p)), 2)
                 return
 
 
-_CODES = ("%A", "%a", "%B", "%b", "%Y", "%m", "%d", "%-m", "%-d", "%j", "%y", "%Y%m%d", "%d%m%Y", "%y%m%d", "%s", "%V")
+_CODES = (
+    "%A",
+    "%a",
+    "%B",
+    "%b",
+    "%Y",
+    "%m",
+    "%d",
+    "%-m",
+    "%-d",
+    "%j",
+    "%y",
+    "%Y%m%d",
+    "%d%m%Y",
+    "%y%m%d",
+    "%s",
+    "%s000",
+    "%V",
+)
 """Parts of dates, as `strftime` writes them."""
 MOST_FORMS = 24
 

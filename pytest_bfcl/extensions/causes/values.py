@@ -154,7 +154,9 @@ def _number_text(said: str, due: float) -> Relation | None:
     if any(_close(_number(each), due) for each in (said, said.replace(".", "").replace(",", "."), commas)):
         return Relation("number_text")
     found = re.search(r"-?\d+(?:\.\d+)?", said)
-    return Relation("number_with_unit") if found and _close(_number(found.group()), due) else None
+    if found is None or not _close(_number(found.group()), due):
+        return None
+    return Relation("number_with_unit", f"{said[: found.start()]}…{said[found.end() :]}"[:40])
 
 
 def _joined(said: str) -> float | None:

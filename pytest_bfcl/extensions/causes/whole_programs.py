@@ -11,6 +11,10 @@ from pytest_bfcl.extensions.causes.offered import offered_at
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import CALLS, OBJECTS, TEXTS, WRITERS, Change
 from pytest_bfcl.extensions.causes.programs import Program, equal, foretold, is_number, made_of
+from pytest_bfcl.extensions.causes.raw import repaired
+
+MOST_BEYOND = 60
+"""Characters of a name and its value that a repair leaves out."""
 
 
 def of_raw(place: Place) -> Iterator[Program]:
@@ -30,6 +34,7 @@ def of_raw(place: Place) -> Iterator[Program]:
         ):
             told = f"wrapped in `{'.'.join(path)}`, {name}"
             yield Program(told, lambda p, c=change, k=tuple(path): _wrapped(k, c(p.due)), 2)
+    yield from _of_cut(place)
     for writer, write in WRITERS.items():
         text = made_of(write, place.due)
         if text == place.said:
@@ -39,6 +44,23 @@ def of_raw(place: Place) -> Iterator[Program]:
             if made_of(change, text) == place.said:
                 told = ", ".join(each for each in (writer, name) if each)
                 yield Program(told, lambda p, w=write, c=change: c(w(p.due)), 2)
+
+
+def _of_cut(place: Place) -> Iterator[Program]:
+    """The text of arguments, cut off and closed by a repair."""
+    if not isinstance(place.said, dict) or not place.said:
+        return
+    text, said = (str(made_of(WRITERS[""], each)) for each in (place.due, place.said))
+    kept = next((n for n, (a, b) in enumerate(zip(text, said, strict=False)) if a != b), len(text))
+    for size in range(kept, min(kept + MOST_BEYOND, len(text))):
+        if repaired(text[:size]) == place.said:
+            yield Program(f"cut after {size} letters, and closed", lambda p, n=size: _closed(p, n))
+
+
+def _closed(place: Place, size: int) -> Any:
+    text = made_of(WRITERS[""], place.due)
+    found = repaired(text[:size]) if len(text) > size else None
+    return NOTHING if found is None else found
 
 
 def _wrapped(path: tuple[str, ...], inner: Any) -> Any:

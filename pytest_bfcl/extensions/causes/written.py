@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
 
 from pytest_bfcl.decoding import decode
 from pytest_bfcl.extensions.causes.cases import Case, Due
-from pytest_bfcl.extensions.causes.relations import TOKEN
+from pytest_bfcl.extensions.causes.relations import ENCODINGS, TOKEN
 from pytest_bfcl.extensions.causes.values import leaves_of
 from pytest_bfcl.failures import BenchmarkError
-from pytest_bfcl.formats.detection import lost_calls
+from pytest_bfcl.formats.detection import calls_anywhere, lost_calls
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Call
 
@@ -34,6 +34,9 @@ def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | N
     if made and (made.group(1) in case.wires or made.group(1).replace(".", "_") in case.wires):
         written = _decoded(made.group().strip(), case)
         return ("Python", written) if written else None
+    if "Action Input:" in text and (acted := list(calls_anywhere(text, case.wires))):
+        meant = due if due and acted[0].name == due[0].name else [_due(call, case) for call in acted]
+        return "ReAct", meant  # one action at a time: the others follow its result
     if due and due[0].name in text and text.count("{") > text.count("}"):
         return "cut off", due
     if due and any(_is_told(each, text) for each in due):  # others may have been meant to follow the results
@@ -79,6 +82,39 @@ def _repairs(text: str) -> Iterator[tuple[str, str, str]]:
         yield key, told, repair(text)
 
 
+def what_is_around(text: str, due: str) -> str:
+    """What comes before, behind and within the expected answer, with a sign for numbers; what varies at the end only
+    in its first word. Empty where a text does not have all of the answer in a few pieces, or has pieces of a template.
+    """
+    gaps = _gaps(text, due) if len(due) < len(text) <= MOST else []
+    if not gaps or "\x1b" in text or TOKEN.search(" ".join(gaps)):
+        return ""
+    before, *others = (re.sub(r"\d+", "#", each) for each in gaps)
+    return f"`{before[:40]}…{_BEGUN.sub(_first, next(filter(None, others), ''))}`"
+
+
+def _gaps(text: str, due: str) -> list[str]:
+    """What comes before, between and behind the pieces of an answer; empty without some of it."""
+    before, found, behind = text.partition(due)
+    if found:
+        return [before, behind]
+    left = iter(text)
+    if not all(each in left for each in due):
+        return []
+    blocks = SequenceMatcher(None, due, text, autojunk=False).get_matching_blocks()
+    if sum(block.size for block in blocks) < len(due) or len(blocks) > due.count("(") + 3:
+        return []
+    ends = [0, *(block.b + block.size for block in blocks[:-1])]
+    return [text[end : block.b] for end, block in zip(ends, blocks, strict=True)]
+
+
+_BEGUN = re.compile(r"(\s*\S{1,20}\s?).*", re.S)
+
+
+def _first(found: re.Match[str]) -> str:
+    return found[1]
+
+
 def _fenced(text: str) -> str:
     found = re.search(r"```\w*\s*(.*?)```", text, re.S)
     return found.group(1).strip() if found else text
@@ -108,7 +144,7 @@ def _closed(text: str) -> str:
 
 _REPAIRS: tuple[tuple[str, str, Callable[[str], str]], ...] = (
     ("text_cut", "", _closed),
-    ("encoding", "HTML escapes", html.unescape),
+    *(("encoding", told, undo) for told, _, undo in ENCODINGS if told in ("HTML escapes", "colours of a terminal")),
     ("text_quotes", "", lambda text: re.sub("[“”„«»]", '"', re.sub("[‘’]", "'", text))),
     ("text_fenced", "", _fenced),
     ("text_around", "", _around),

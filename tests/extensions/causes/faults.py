@@ -383,7 +383,9 @@ FAULTS: Mapping[str, Fault] = {
         ("name_learned",), says="their number (the first is 0), with `tool_` before"),
     # Shapes of arguments.
     "camel arguments": Fault(keys(camel), ("key_learned",), says="camel"),
-    "arguments by number": Fault(by_schema(_positions), ("key_learned",), says="their number (the first is 0), with `arg` before"),
+    "arguments by number": Fault(
+        by_schema(_positions), ("key_learned",), says="their number (the first is 0), with `arg` before"
+    ),
     "optional lost": Fault(by_schema(_optional_dropped), ("key_lost",), says="not required"),
     "no arguments": Fault(arguments(lambda given: {}), ("no_arguments",)),
     "defaults filled": Fault(by_schema(_defaults_filled), ("defaults",)),
@@ -477,7 +479,7 @@ FAULTS: Mapping[str, Fault] = {
     "calls inside a call": Fault(_in_parallel, ("call_inside",), says="multi_tool_use"),
     "always calls": Fault(_always_calls, ("undue",)),
     "starts again": Fault(_restarted, ("restarted",)),
-    "later turns empty": Fault(only(lambda said: said.turn > 0, instead("")), ("history_lost",)),
+    "later turns empty": Fault(only(lambda said: said.turn > 0, instead("")), ("empty",), "turns after 1"),
     "one answer to a third": Fault(seldom(0.3, instead("Please try again later.")), ("words",)),
     "every third empty": Fault(only(lambda said: said.number % 3 == 0, instead("")), ("empty",)),
     "every third prefixed": Fault(
@@ -556,8 +558,10 @@ IN_PROMPTS: Mapping[str, Fault] = {
     "empty": Fault(written(FAULTS["empty"].bend), ("empty",)),
     "nested arguments": Fault(written(FAULTS["nested arguments"].bend), ("wrapped",)),
     "doubled calls": Fault(written(FAULTS["doubled calls"].bend), ("doubled",)),
-    "prose around": Fault(written(change=lambda said: f"Sure: {_pythonic(said)} Well."), ("text_around",)),
-    "fence": Fault(written(change=lambda said: f"So:\n```python\n{_pythonic(said)}\n```\nDone."), ("text_fenced",)),
+    "prose around": Fault(
+        written(change=lambda said: f"Sure: {_pythonic(said)} Well."), ("text_learned",), says="`Sure: ` before"
+    ),
+    "fence": Fault(written(change=lambda said: f"So:\n```python\n{_pythonic(said)}\n```\nDone."), ("text_learned",)),
     "header tokens": Fault(written(change=lambda said: _header(_pythonic(said))), ("tokens",)),
     "another notation": Fault(written(change=_hermes), ("text_notation",), says="hermes"),
     "cut": Fault(written(change=lambda said: _pythonic(said)[:-2]), ("text_learned",), says="the last 2"),

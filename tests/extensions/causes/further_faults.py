@@ -236,7 +236,9 @@ FURTHER: Mapping[str, Fault] = {
     "last digit lost": Fault(
         numbers(lambda v: v // 10 if isinstance(v, int) and v > 9 else v), ("value_learned",), says="numbers"
     ),
-    "ellipsis": Fault(texts(lambda text: f"{text[:8]}…" if len(text) > 8 else text), ("value_learned",), says="8 letters"),
+    "ellipsis": Fault(
+        texts(lambda text: f"{text[:8]}…" if len(text) > 8 else text), ("value_learned",), says="8 letters"
+    ),
     "zeros": Fault(texts(lambda text: re.sub(r"\b\d{1,5}\b", lambda found: found[0].zfill(8), text)), ("zeros",)),
     "times of twelve hours": Fault(texts(_clock), ("time_format",)),
     "lists sorted": Fault(lists(lambda value: sorted(value, key=str)), ("value_learned",), says="lists sorted as text"),
