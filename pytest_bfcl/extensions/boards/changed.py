@@ -18,7 +18,7 @@ from pytest_bfcl.extensions.causes.mistakes import mistake_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.links import ENTRIES, page_name, place_in_index, relative_link
 from pytest_bfcl.reporting.packing import FIRST_SHARD
-from pytest_bfcl.scoring.measurements import VERIFIED
+from pytest_bfcl.scoring.measurements import VERIFIED, Judged
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -168,13 +168,8 @@ def _lines(measurement: Measurement, model: str, ids: set[str], rules: str) -> d
 
 def _under(line: Fields, rules: str) -> Fields:
     """A line with the outcome of the rules; details of another verdict are removed."""
-    outcome, reason = line.get("outcome"), line.get("reason")
-    if rules == "verified" and "verified_outcome" in line:
-        outcome, reason = line["verified_outcome"], VERIFIED
-    elif rules == "corrected":
-        outcome, reason = line.get("corrected_outcome"), str(line.get("corrected_reason") or "").partition(" (")[0]
-    elif "official_outcome" in line:
-        outcome, reason = line["official_outcome"], line.get("official_reason")
+    judged = Judged.of(line, rules)
+    outcome, reason = judged.outcome, str(judged.reason or "").partition(" (")[0]
     if outcome == line.get("outcome") and (outcome == PASSED or reason == line.get("reason")):
         return line
     detail = {"rule": "the corrected answer of the verified data is another one"} if reason == VERIFIED else {}

@@ -272,25 +272,6 @@ WIDTH, HEIGHT = 360.0, 120.0
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 8.0, 8.0, 18.0
 
 
-class HistoryChart(NamedTuple):
-    """One line: its points for SVG and the band of its intervals, in joined pieces, and the words next to it."""
-
-    name: str
-    lines: list[str]
-    bands: list[str]
-    dots: list[tuple[float, float, str]]
-    ticks: list[tuple[float, str]]
-    first: str
-    last: str
-    now: str
-    change: str
-    direction: str
-    width: float = WIDTH
-    height: float = HEIGHT
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-
-
 def histories_html(found: Histories) -> str:
     """The histories as one self-contained page."""
     return rendering.render(TEMPLATE, TEMPLATES, **histories_values(found))
@@ -300,10 +281,8 @@ def histories_values(found: Histories) -> Parsed:
     """What `TEMPLATE` makes the page of; the model with most runs first."""
     models = []
     for name, (runs, lines) in sorted(found.models.items(), key=lambda model: -len(model[1][0])):
-        rows = [_row(run, lines) for run in runs]
-        models.append(
-            (name, list(map(_chart, lines)), ["date", "run", "version", *(each.name for each in lines)], rows)
-        )
+        head = ["date", "run", "version", *(each.name for each in lines)]
+        models.append((name, list(map(_chart, lines)), head, [_row(run, lines) for run in runs]))
     return {"models": models, "notes": found.notes, "count": len(found.runs)}
 
 
@@ -312,7 +291,8 @@ def _row(run: ReadRun, lines: Sequence[HistoryLine]) -> list[str]:
     return [run.date[:10], run.label, run.fingerprint.plugin_version, *values]
 
 
-def _chart(line: HistoryLine) -> HistoryChart:
+def _chart(line: HistoryLine) -> Parsed:
+    """One line: its points for SVG and the band of its intervals, in joined pieces, and the words next to it."""
     bounds = [point.bounds for point in line.points]
     bottom, top = max(min(low for low, _ in bounds) - 0.02, 0.0), min(max(high for _, high in bounds) + 0.02, 1.0)
     height = max(top - bottom, 0.02)
@@ -335,18 +315,22 @@ def _chart(line: HistoryLine) -> HistoryChart:
     edges = ([*((p, p.bounds[1]) for p in piece), *((p, p.bounds[0]) for p in reversed(piece))] for piece in pieces)
     change = 100 * line.change
     beyond = first.bounds[0] > last.bounds[1] or last.bounds[0] > first.bounds[1]
-    return HistoryChart(
-        line.name,
-        [" ".join(f"{x(point)},{y(point.value)}" for point in piece) for piece in pieces],
-        [" ".join(f"{x(point)},{y(value)}" for point, value in edge) for edge in edges],
-        [(x(point), y(point.value), _point_text(point)) for point in line.points],
-        [(y(value), f"{100 * value:.0f}") for value in (bottom, bottom + height / 2, bottom + height)],
-        first.run.date[:10],
-        last.run.date[:10],
-        percent(last.value),
-        "" if len(line.points) == 1 else f"{change:+.1f} points",
-        ("up" if change > 0 else "down") if beyond and first.interval and last.interval else "",
-    )
+    return {
+        "name": line.name,
+        "lines": [" ".join(f"{x(point)},{y(point.value)}" for point in piece) for piece in pieces],
+        "bands": [" ".join(f"{x(point)},{y(value)}" for point, value in edge) for edge in edges],
+        "dots": [(x(point), y(point.value), _point_text(point)) for point in line.points],
+        "ticks": [(y(value), f"{100 * value:.0f}") for value in (bottom, bottom + height / 2, bottom + height)],
+        "first": first.run.date[:10],
+        "last": last.run.date[:10],
+        "now": percent(last.value),
+        "change": "" if len(line.points) == 1 else f"{change:+.1f} points",
+        "direction": ("up" if change > 0 else "down") if beyond and first.interval and last.interval else "",
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": LEFT,
+        "right": WIDTH - RIGHT,
+    }
 
 
 def _point_text(point: Point) -> str:

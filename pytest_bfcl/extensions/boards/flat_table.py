@@ -39,11 +39,12 @@ LARGEST = 2**53
 
 
 class Column(NamedTuple):
-    """A column and its content."""
+    """A column and its content; ``step``: the field of a result line that has a value for each step, if it is one."""
 
     name: str
     kind: Kind
     words: str
+    step: str = ""
 
 
 COLUMNS = (
@@ -69,29 +70,27 @@ COLUMNS = (
     Column("verified_outcome", "text", "the outcome on verified data, `excluded` included; official data only"),
     Column("failed_turn", "int", "the turn that decided, from 1"),
     Column("text", "text", "the reply, where it is text"),
-    Column("reasoning", "text", "kept apart from the text"),
+    Column("reasoning", "text", "kept apart from the text", "reasoning"),
     Column("calls", "text", "the calls as JSON: native ones as sent, else as decoded"),
     Column("call_count", "int", "how many"),
     Column("tool_results", "text", "their results as JSON, if calls are executed"),
-    Column("finish_reason", "text", ""),
-    Column("problem", "text", "`length`, `content_filter`, `context_overflow`, `nothing_said` or `malformed_call`"),
-    Column("attempts", "int", "requests sent for this reply"),
-    Column("input_tokens", "int", ""),
-    Column("output_tokens", "int", ""),
-    Column("reasoning_tokens", "int", "the part of `output_tokens` that went into reasoning"),
-    Column("latency_s", "float", "of the attempt that succeeded"),
-    Column("first_token_s", "float", "streamed replies only"),
+    Column("finish_reason", "text", "", "finish_reasons"),
+    Column(
+        "problem",
+        "text",
+        "`length`, `content_filter`, `context_overflow`, `nothing_said` or `malformed_call`",
+        "problems",
+    ),
+    Column("attempts", "int", "requests sent for this reply", "attempts"),
+    Column("input_tokens", "int", "", "input_tokens"),
+    Column("output_tokens", "int", "", "output_tokens"),
+    Column("reasoning_tokens", "int", "the part of `output_tokens` that went into reasoning", "reasoning_tokens"),
+    Column("latency_s", "float", "of the attempt that succeeded", "latency_s"),
+    Column("first_token_s", "float", "streamed replies only", "first_token_s"),
     Column("entry_cost_usd", "float", "of the whole entry, in its first row only, so that a sum is right"),
     Column("entry_duration_s", "float", "likewise"),
-)
+)  # fmt: skip
 NAMES = tuple(column.name for column in COLUMNS)
-
-_STEP_FIELDS = {
-    "reasoning": "reasoning", "finish_reason": "finish_reasons", "problem": "problems", "attempts": "attempts",
-    "input_tokens": "input_tokens", "output_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens",
-    "latency_s": "latency_s", "first_token_s": "first_token_s",
-}  # fmt: skip
-"""Column → field of a result line that has a value for each step."""
 
 
 class Source(NamedTuple):
@@ -144,8 +143,9 @@ def _entry_rows(line: Fields, about: Row) -> Iterator[Row]:
 def _reply(fields: StepFields, turn: int, step: int, reply: object) -> Row:
     """The columns of one reply."""
     row: Row = {"turn": turn + 1, "step": step + 1, "text": reply if isinstance(reply, str) else None}
-    for column, field in _STEP_FIELDS.items():
-        row[column] = _READ[_KINDS[column]](fields.at(field, turn, step))
+    for column in COLUMNS:
+        if column.step:
+            row[column.name] = _READ[column.kind](fields.at(column.step, turn, step))
     calls = reply if isinstance(reply, list) else fields.at("calls", turn, step)
     if isinstance(calls, list):
         row["calls"], row["call_count"] = _json(calls), len(calls)
@@ -177,7 +177,6 @@ def _json(value: object) -> str:
         return str(value)[:LONGEST_CELL]
 
 
-_KINDS: Mapping[str, Kind] = {column.name: column.kind for column in COLUMNS}
 _READ: Mapping[Kind, Callable[[object], Value]] = {"text": _text, "int": _whole, "float": _number}
 
 
