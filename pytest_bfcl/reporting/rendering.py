@@ -18,7 +18,6 @@ from pytest_bfcl.runs.paths import write_here
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from jinja2.environment import TemplateModule
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -53,14 +52,9 @@ def render(template: str, folder: Path = TEMPLATES, /, **values: Any) -> str:
 
 
 def macro(template: str, name: str, /, *values: Any, **named: Any) -> Markup:
-    """The output of one macro of a template; every value is escaped."""
-    made: Markup = getattr(_module(template), name)(*values, **named)
+    """The output of one macro of a template of this package; every value is escaped."""
+    made: Markup = getattr(environment(TEMPLATES).get_template(template).module, name)(*values, **named)
     return made
-
-
-@cache
-def _module(template: str) -> TemplateModule:
-    return environment().get_template(template).module
 
 
 def framed(kind: str, title: str, body: Markup) -> bytes:
@@ -89,19 +83,12 @@ def encoded(text: str) -> bytes:
 
 
 @cache
-def environment(folder: Path = TEMPLATES) -> Environment:
-    """The environment of this package's templates, with those of ``folder`` first."""
-    made = environment_of(folder, TEMPLATES)
-    made.globals["assets"] = partial(assets, folder=folder)
-    return made
-
-
-def environment_of(*folders: Path) -> Environment:
-    """An environment of templates, earlier folders first; the caller adds ``assets`` to its globals."""
+def environment(*folders: Path) -> Environment:
+    """The environment of this package's templates, with those of ``folders`` first, earlier ones before later ones."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(folders),
+        loader=FileSystemLoader([*dict.fromkeys((*folders, TEMPLATES))]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -118,6 +105,7 @@ def environment_of(*folders: Path) -> Environment:
         "span": span,
     }
     made.filters |= {"breakable": breakable, "filled": filled}
+    made.globals["assets"] = partial(assets, folder=folders[0])
     return made
 
 
@@ -179,22 +167,12 @@ def _finalize(value: object) -> Any:
     return visible(value)
 
 
-class Assets:
-    """A page's style and script as inlined markup, and the policy that allows exactly these.
+class Assets(NamedTuple):
+    """A page's style and script as inlined markup, and the policy that allows exactly these."""
 
-    ``shards``: also allow scripts next to the page.
-    """
-
-    def __init__(self, style: str, script: str, shards: bool = False) -> None:
-        from markupsafe import Markup
-
-        self.style = Markup(style)
-        self.script = Markup(script)
-        beside = " 'self'" if shards else ""
-        self.policy = (
-            f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}{beside}; "
-            "base-uri 'none'; form-action 'none'"
-        )
+    style: Markup
+    script: Markup
+    policy: str
 
 
 _STYLES = {"entry": ("entry.css",), "index": ("index.css", "entry.css")}
@@ -203,8 +181,19 @@ _STYLES = {"entry": ("entry.css",), "index": ("index.css", "entry.css")}
 
 @cache
 def assets(kind: str, folder: Path = TEMPLATES) -> Assets:
-    """Style and script of a page kind (``index``, ``entry``, or one whose files are in ``folder``)."""
-    return Assets(style_of(kind, folder), script_of(kind, folder), shards=kind == "index")
+    """Style and script of a page kind (``index``, ``entry``, or one whose files are in ``folder``).
+
+    Only the first page of a report may also load scripts next to it: its shards.
+    """
+    from markupsafe import Markup
+
+    style, script = style_of(kind, folder), script_of(kind, folder)
+    beside = " 'self'" if kind == "index" else ""
+    policy = (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}{beside}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return Assets(Markup(style), Markup(script), policy)
 
 
 def style_of(kind: str, folder: Path = TEMPLATES) -> str:

@@ -81,28 +81,21 @@ def _read(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = rendering.environment_of(TEMPLATES, boards.TEMPLATES, rendering.TEMPLATES)
-    made.globals["assets"] = _files
+    made = rendering.environment(TEMPLATES, boards.TEMPLATES)
+    made.globals |= {"assets": _files, "root": "", "here": "", "static": False, "packed": "", "choices": ()}
     return made
 
 
 def page(template: str, place: str, here: str = "", **values: Any) -> bytes:
     """A page. ``place`` is its path below the root (``run/a/index.html``), ``here`` its part of the navigation."""
-    values = {"static": False, "packed": "", "choices": ()} | values
-    text = _environment().get_template(template).render(root="../" * place.count("/"), here=here, **values)
-    return rendering.encoded(text)
+    found = _environment().get_template(template)
+    return rendering.encoded(found.render(root="../" * place.count("/"), here=here, **values))
 
 
 def part(template: str, name: str, /, **values: Any) -> Markup:
     """The output of one macro of a template."""
-    module = _module(template)
-    made: Markup = getattr(module, name)(**values)
+    made: Markup = getattr(_environment().get_template(template).module, name)(**values)
     return made
-
-
-@cache
-def _module(template: str) -> Any:
-    return _environment().get_template(template).make_module({"root": "", "here": "", "static": False, "packed": ""})
 
 
 class Links:
