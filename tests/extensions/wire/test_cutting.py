@@ -13,7 +13,8 @@ from pytest_bfcl.extensions.wire.cutting import RULES, Cut, examined, formats_of
 from pytest_bfcl.extensions.wire.parser import target_of
 from pytest_bfcl.formats.served import server_reading
 from pytest_bfcl.formats.table import families
-from tests.extensions.wire.reference import Heard, Message, chat_chunks
+from tests.extensions.wire.apis import chat_chunks
+from tests.extensions.wire.model import Heard, Message
 
 HERE = "tests.extensions.wire.streaming_parsers"
 DEFECTS: dict[str, set[str]] = {

@@ -12,10 +12,11 @@ import pytest
 from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
 from pytest_bfcl.extensions.wire.outcome import read_records, record_of, trigger_rate
 from pytest_bfcl.extensions.wire.row import APIS, CELLS, Api
-from tests.extensions.wire import reference
+from tests.extensions.wire import model
 from tests.extensions.wire.examining import examine, place_of, states
-from tests.extensions.wire.planting import in_arguments
-from tests.extensions.wire.reference import Heard, Message, Reference
+from tests.extensions.wire.model import Heard, Message
+from tests.extensions.wire.planting import arguments
+from tests.extensions.wire.reference import Reference
 
 PLACE = place_of("http://localhost:8000/v1", key="sk-secret-secret")
 
@@ -48,7 +49,7 @@ def test_a_model_that_sometimes_calls_is_no_fault() -> None:
     dice = random.Random(8)
 
     def think(heard: Heard) -> Message:
-        return reference.think(heard) if dice.random() < 0.8 else Message(before="Let me think about it.")
+        return model.think(heard) if dice.random() < 0.8 else Message(before="Let me think about it.")
 
     outcomes = examine(Reference(think=think), "chat", repeat=2)
     # Only where a call is forced a missing one is the server's.
@@ -61,7 +62,7 @@ def test_a_model_that_sometimes_calls_is_no_fault() -> None:
 
 @pytest.mark.slow
 def test_a_model_that_copies_badly_is_no_fault() -> None:
-    outcomes = examine(Reference(**in_arguments(lambda text: '{"text": "something else altogether"}')), "chat")
+    outcomes = examine(Reference(**arguments(lambda text: '{"text": "something else altogether"}')), "chat")
     # Under strict the server promised that arguments fit, whatever the model would say. A drawn schema whose values are
     # all empty takes the other text for a loss.
     assert states(outcomes, "broke") - {"schemas_generated"} == {"strict"}
@@ -69,7 +70,7 @@ def test_a_model_that_copies_badly_is_no_fault() -> None:
 
 
 def test_a_broken_check_blocks_what_builds_on_it() -> None:
-    server = Reference(**in_arguments(lambda text: str(json.loads(text))))
+    server = Reference(**arguments(lambda text: str(json.loads(text))))
     outcomes = examine(server, "chat", ["arguments_unicode"])
     assert list(outcomes) == ["arguments_unicode"]
     assert outcomes["arguments_unicode"].state == "blocked"

@@ -9,22 +9,10 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.extensions.wire.checks import checks_for
+from tests.extensions.wire import planting as p
 from tests.extensions.wire.examining import examine, states
-from tests.extensions.wire.planting import (
-    Stages,
-    calls_in,
-    encoded,
-    in_chunk_choices,
-    in_chunks,
-    in_deltas,
-    in_finish,
-    in_message,
-    in_speech,
-    in_whole,
-    refusing,
-    refusing_turn,
-)
-from tests.extensions.wire.reference import Heard, Json, Message, Reference
+from tests.extensions.wire.model import Heard, Json
+from tests.extensions.wire.reference import Reference
 
 LONG = {"disconnect", "crosstalk", "conversation_20", "tools_200", "arguments_long", "unicode_boundaries", "sdk_reads"}
 
@@ -44,70 +32,52 @@ def whole_calls(events: list[Json]) -> Iterator[Json]:
     yield from events
 
 
-def indented(said: Message, heard: Heard) -> None:
-    said.calls = [(name, json.dumps(json.loads(text), indent=1)) for name, text in said.calls]
+def reasons(message: Json) -> Json:
+    return {**message, "reasoning": message["reasoning_content"]} if "reasoning_content" in message else message
 
 
-def reasons(message: Json) -> None:
-    if "reasoning_content" in message:
-        message["reasoning"] = message["reasoning_content"]
-
-
-def without_text(message: Json) -> None:
-    if message.get("tool_calls") and message["content"] is None:
-        del message["content"]
-
-
-FILTERED = {
-    "id": "",
-    "object": "",
-    "created": 0,
-    "model": "",
-    "choices": [],
-    "usage": None,
-    "prompt_filter_results": [],
-}
-UNUSUAL: dict[str, Stages] = {
-    "no content beside calls": in_message(without_text),
-    "empty content beside calls": in_message(lambda message: message.update(content=message["content"] or "")),
-    "an empty list of calls beside texts": in_message(lambda message: message.setdefault("tool_calls", [])),
-    "fields of its own": in_whole(lambda body: body.update(system_fingerprint=None, prompt_token_ids=None)),
-    "an index in whole calls": in_whole(lambda body: [c.update(index=n) for n, c in enumerate(calls_in(body))]),
-    "a dated model": in_whole(lambda body: body.update(model=f"{body['model']}-2026-01-01")),
-    "a model with its owner": in_whole(lambda body: body.update(model=f"owner/{body['model']}")),
-    "details of usage": in_whole(lambda body: body["usage"].update(prompt_tokens_details={"cached_tokens": 3})),
-    "the role in every chunk": in_chunk_choices(lambda choice: choice["delta"].update(role="assistant")),
-    "calls in one delta": in_chunks(whole_calls),
-    "comments and carriage returns": encoded(lambda event, text: ": ping\r\n\r\n" + text.replace("\n", "\r\n")),
-    "arguments on several lines": in_speech(indented),
-    "reasoning in both fields": {
-        **in_message(reasons),
-        **in_chunk_choices(lambda choice: reasons(choice["delta"])),
+FILTERED = {"id": "", "object": "", "created": 0, "model": "", "choices": [], "usage": None,
+            "prompt_filter_results": []}  # fmt: skip
+ENDS = (p.FINISH, p.swap("tool_calls", "stop"))
+UNUSUAL: dict[str, p.Stages] = {
+    "no content beside calls": p.whole(
+        p.MESSAGE, lambda message: p.less(message, "content") if message["content"] is None else message
+    ),
+    "empty content beside calls": p.whole(f"{p.MESSAGE}.content", p.swap(None, "")),
+    "an empty list of calls beside texts": p.whole(f"{p.MESSAGE}.tool_calls", lambda calls: calls or []),
+    "fields of its own": {"whole": lambda body, heard: {**body, "system_fingerprint": None, "prompt_token_ids": None}},
+    "an index in whole calls": p.whole(
+        f"{p.MESSAGE}.tool_calls", lambda calls: calls and [{**call, "index": n} for n, call in enumerate(calls)]
+    ),
+    "a dated model": p.whole("model", lambda name: f"{name}-2026-01-01"),
+    "a model with its owner": p.whole("model", lambda name: f"owner/{name}"),
+    "details of usage": p.whole("usage.prompt_tokens_details", {"cached_tokens": 3}),
+    "the role in every chunk": p.stream(f"{p.DELTA}.role", "assistant"),
+    "calls in one delta": p.events(whole_calls),
+    "comments and carriage returns": {
+        "encode": lambda event, text: ": ping\r\n\r\n" + text.replace("\n", "\r\n"),
     },
+    "arguments on several lines": p.arguments(lambda text: json.dumps(json.loads(text), indent=1)),
+    "reasoning in both fields": p.both(reasons),
     "finish reason stop where a function is named": {
-        **in_finish("stop", form=False, when=lambda heard: heard.choice.startswith("=")),
-        **in_finish("stop", form=True, when=lambda heard: heard.choice.startswith("=")),
+        **p.whole(*ENDS, p.choice("=")), **p.stream(*ENDS, when=p.choice("=")),
     },
-    "no forced calls": refusing(lambda heard: heard.choice not in ("auto", "none"), "tool_choice is not supported"),
-    "no forced calls, by a gateway's 502": refusing(
-        lambda heard: heard.choice not in ("auto", "none"), "tool_choice is not supported", 502
-    ),
-    "no strict": refusing(lambda heard: heard.strict, "strict is not supported"),
-    "no second choice": refusing(lambda heard: heard.n > 1, "n must be 1"),
-    "never thinks": in_speech(lambda said, heard: setattr(said, "reasoning", "")),
-    "no logprobs field": in_whole(lambda body: [c.pop("logprobs") for c in body["choices"] if not c["logprobs"]]),
-    "a first chunk about filters": in_chunks(lambda events: [FILTERED, *events]),
-    "null id, type and name in later deltas": in_deltas(
-        lambda delta, event: "id" in delta or delta.update(id=None, type=None)
-    ),
+    "no forced calls": p.refusing(p.choice("required", "="), "tool_choice is not supported"),
+    "no forced calls, by a gateway's 502": p.refusing(p.choice("required", "="), "tool_choice is not supported", 502),
+    "no strict": p.refusing(p.is_strict, "strict is not supported"),
+    "no second choice": p.refusing(lambda heard: heard.n > 1, "n must be 1"),
+    "never thinks": p.says(reasoning=""),
+    "no logprobs field": p.whole("choices.*", lambda each: each if each["logprobs"] else p.less(each, "logprobs")),
+    "a first chunk about filters": p.events(lambda events: [FILTERED, *events]),
+    "null id, type and name in later deltas": p.stream(p.CALL_DELTA, lambda call: {"id": None, "type": None, **call}),
     "calls in a history need their reasoning": {
-        **in_speech(lambda said, heard: setattr(said, "reasoning", said.reasoning or "Hm, let me see.")),
-        **refusing_turn(lambda turn: "tool_calls" in turn and not turn.get("reasoning_content")),
+        **p.speech(lambda said, heard: setattr(said, "reasoning", said.reasoning or "Hm, let me see.")),
+        **p.refusing_turn(lambda turn: "tool_calls" in turn and not turn.get("reasoning_content")),
     },
-    "texts end with a line end": in_speech(
+    "texts end with a line end": p.speech(
         lambda said, heard: setattr(said, "before", said.before and said.before + "\n")
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in UNUSUAL])

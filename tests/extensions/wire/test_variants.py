@@ -10,9 +10,10 @@ from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.checks.sdks import READERS
 from pytest_bfcl.extensions.wire.row import APIS, OPENAI, Api
 from tests.extensions.wire.examining import examine, states
+from tests.extensions.wire.model import Heard, Json, Message, Refusal
 from tests.extensions.wire.other_variants import MESSAGES, TEXTS
 from tests.extensions.wire.planting import Variant
-from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal
+from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.variants import CHAT, FIRST, RESPONSES, SHARED
 
 CHANCE = {"schemas_generated", "sdk_reads"}
