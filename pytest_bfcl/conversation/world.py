@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pytest_bfcl.dataset.likeness import same
 from pytest_bfcl.dataset.served_entry import portable_name
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
 
 
+A = TypeVar("A")
+T = TypeVar("T")
 WEB = "WebSearchAPI"
 MEMORY = "MemoryAPI_"
 
@@ -105,27 +108,28 @@ class World:
         self._snapshots.save(self.entry.row.backend, str(self.entry.scenario), self.entry.id, content)
 
 
-async def in_thread(function: Callable[[str], str], text: str) -> str:
-    """``function(text)`` in its own thread.
+async def in_thread(function: Callable[[A], T], argument: A) -> T:
+    """``function(argument)`` in its own thread, with the caller's context.
 
-    A daemon thread, not the loop's executor: closing a loop waits for its executor, and a page may take 20 s.
+    A daemon thread, not the loop's executor: closing a loop waits for its executor, and a page may take 20 s, a user's
+    agent for ever. What ends a thread (`SystemExit`) is raised as `RuntimeError`.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[str] = loop.create_future()
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    done: asyncio.Future[T] = loop.create_future()
 
-    def settle(result: str | None, error: Exception | None) -> None:
+    def settle(result: T | None, error: BaseException | None) -> None:
         if done.done():  # cancelled meanwhile
             return
         if error is not None:
-            done.set_exception(error)
+            done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
         else:
-            done.set_result(result or "")
+            done.set_result(cast("T", result))
 
     def work() -> None:
         result, error = None, None
         try:
-            result = function(text)
-        except Exception as caught:
+            result = context.run(function, argument)
+        except BaseException as caught:
             error = caught
         # The loop may be closed by now; then nobody waits for the result.
         with contextlib.suppress(RuntimeError):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import functools
 import inspect
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.conversation.world import in_thread
 from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, NoFactory, factory_of, look_here, mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
@@ -58,16 +57,12 @@ class AgentModel(Agent):
         if inspect.isawaitable(player):
             player = await player
         player = await _opened(player, stack)
-        if player is None:
-            if not episode.is_begun:
-                raise AdapterError(
-                    AdapterTrouble.FIXTURE, "the agent's factory returned nothing and took no turn",
-                    advice="return a function that takes the user's message, or go through `episode.turns()`",
-                )  # fmt: skip
+        if player is None and episode.is_begun:
             return
         if not callable(player):
+            what = "nothing and took no turn" if player is None else f"{type(player).__name__}, not a function"
             raise AdapterError(
-                AdapterTrouble.FIXTURE, f"the agent's factory returned {type(player).__name__}, not a function",
+                AdapterTrouble.FIXTURE, f"the agent's factory returned {what}",
                 advice="return a function that takes the user's message, or go through `episode.turns()`",
             )  # fmt: skip
         async for message in episode.turns():
@@ -175,32 +170,5 @@ async def _called(function: Callable[[str], Any], message: str) -> Any:
     inner = function.func if isinstance(function, functools.partial) else function
     if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__):
         return await function(message)
-    result = await _in_thread(functools.partial(function, message))
+    result = await in_thread(function, message)
     return await result if inspect.isawaitable(result) else result
-
-
-async def _in_thread(function: Callable[[], Any]) -> Any:
-    """A separate daemon thread, because an agent that never returns must not keep the process alive."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(result: Any, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
-        else:
-            done.set_result(result)
-
-    def work() -> None:
-        result, error = None, None
-        try:
-            result = context.run(function)
-        except BaseException as caught:
-            error = caught
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=work, name="bfcl agent", daemon=True).start()
-    return await done

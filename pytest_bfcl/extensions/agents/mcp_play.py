@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pytest_bfcl.conversation.played import PlayedConversation
 from pytest_bfcl.conversation.services import searches, skip_reason
+from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry
 from pytest_bfcl.extensions.agents.mcp_server import LoopbackServer, require_sdk, tool_server
 from pytest_bfcl.failures import UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.snapshots import Snapshots
 from pytest_bfcl.tools.schemas import compile_tools, wire_names
-from pytest_bfcl.transcript import Mode, Reply, Transcript
+from pytest_bfcl.transcript import Transcript
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation import journal
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.models import Request
+    from pytest_bfcl.models import Model
     from pytest_bfcl.settings import Settings
 
 
@@ -45,21 +45,6 @@ NEXT_TOOL: Parsed = {
 }
 
 
-class Guest:
-    """The name in results of the client that plays over MCP."""
-
-    spec = "mcp:guest@fc"
-    mode: Mode = "fc"
-    underscore_names = True
-
-    async def generate(self, request: Request) -> Reply:
-        """Raises: a client gets no single requests."""
-        raise NotImplementedError
-
-    async def aclose(self) -> None:
-        """Nothing is held."""
-
-
 class EntryTable:
     """One entry to play over MCP: its tools, its user's turns, its verdict.
 
@@ -77,9 +62,11 @@ class EntryTable:
         search: Any = None,
     ) -> None:
         self.entry = entry
-        self._conversation = PlayedConversation(entry, Guest(), settings, data.texts, None, 1, None)
+        guest = cast("Model", Agent("mcp:guest@fc"))  # the client that plays
+        self._conversation = PlayedConversation(entry, guest, settings, data.texts, None, 1, None)
         self._conversation.open(snapshots, search)
-        self._message = self._begin()
+        self._player = AgentEntry(self._conversation)
+        self._message = self._player.next_turn()
         self._shown = False
 
     @property
@@ -92,9 +79,9 @@ class EntryTable:
         require_sdk()
         from mcp import types
 
-        server = tool_server(
-            self.entry.id, lambda: self._schemas(turn_tool), self._call, instructions=self._instructions()
-        )
+        more = [NEXT_TOOL] if turn_tool else []
+        told = self._player.instructions or None
+        server = tool_server(self.entry.id, lambda: [*self._player.tool_schemas, *more], self._call, instructions=told)
 
         async def list_prompts(context: Any, params: Any) -> types.ListPromptsResult:
             argument = types.PromptArgument(name="answer", description="What you say to the user.", required=False)
@@ -114,15 +101,15 @@ class EntryTable:
 
     def next_message(self, answer: str = "") -> str:
         """The user's first message, then each time the next one; ``answer`` ends the turn before."""
-        if not self._shown:
-            self._shown = True
-            return self._message
-        self._conversation.end_turn(Reply(text=answer))
-        return self._begin()
+        if self._shown:
+            self._player.answer(answer)
+            self._message = self._player.next_turn()
+        self._shown = True
+        return NO_MORE if self._message is None else self._message
 
     def finish(self) -> Transcript:
         """The conversation so far: an open turn ends without words, later turns are left out."""
-        self._conversation.end_turn(Reply(text=""))
+        self._player.answer()
         self.over.set()
         return self._conversation.transcript
 
@@ -140,23 +127,10 @@ class EntryTable:
         found = judge(self.entry, transcript, rules)
         return found, "passed" if found.valid else failure_text(self.entry, transcript, found)
 
-    def _begin(self) -> str:
-        messages = self._conversation.begin_turn()
-        if messages is None:
-            return NO_MORE
-        return "\n\n".join(str(each.get("content") or "") for each in messages if each["role"] != "system")
-
-    def _instructions(self) -> str | None:
-        told = [str(each["content"]) for each in self._conversation.messages if each["role"] == "system"]
-        return "\n\n".join(told) or None
-
-    def _schemas(self, turn_tool: bool) -> Sequence[Fields]:
-        return [*self._conversation.tools, *([NEXT_TOOL] if turn_tool else [])]
-
     async def _call(self, name: str, arguments: Fields) -> str:
         if name == NEXT:
             return self.next_message(str(arguments.get("answer") or ""))
-        return await self._conversation.call(name, arguments)
+        return await self._player.call(name, arguments)
 
 
 def simulator_server(name: str, config: Fields | None = None) -> tuple[Server[Any], Any]:

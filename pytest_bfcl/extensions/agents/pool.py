@@ -10,9 +10,7 @@ import asyncio
 import collections
 import contextlib
 import json
-import os
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.agents.episode import Agent
+from pytest_bfcl.extensions.agents.workdir import kill_group
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
@@ -192,14 +191,10 @@ def _answered(conversation: PlayedConversation, message: Parsed) -> Parsed:
     from pytest_bfcl.runs.journal import reply_from_dict
 
     match message.get("do"):
-        case "messages":
-            return {"value": conversation.messages}
-        case "tools":
-            return {"value": conversation.tools}
-        case "opening":
-            return {"value": conversation.opening()}
-        case "begin_turn":
-            return {"value": conversation.begin_turn()}
+        case "messages" | "tools" as name:
+            return {"value": getattr(conversation, name)}
+        case "opening" | "begin_turn" as name:
+            return {"value": getattr(conversation, name)()}
         case "end_turn":
             conversation.end_turn(reply_from_dict(message["reply"]))
             return {"value": None}
@@ -238,11 +233,7 @@ def _drain(stream: IO[str], said: collections.deque[str]) -> None:
 
 def _end(process: subprocess.Popen[str]) -> None:
     """The process and all that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    kill_group(process)
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:

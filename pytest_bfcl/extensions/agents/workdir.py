@@ -9,6 +9,8 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
+import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -142,7 +144,7 @@ class Workdir:
             raise self._failed(what, f"did not end within {timeout_s:g} s") from None
         finally:
             if process.returncode is None:
-                _kill(process)
+                kill_group(process)
                 await process.wait()
         if process.returncode:
             last = next((line for line in reversed(said.decode(errors="replace").splitlines()) if line.strip()), "")
@@ -196,12 +198,10 @@ def _copy(source: Path, target: Path, limit: int) -> int:
     return total
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the command with all its child processes."""
-    with contextlib.suppress(ProcessLookupError):
+def kill_group(process: asyncio.subprocess.Process | subprocess.Popen[str]) -> None:
+    """End a process in a session of its own, with all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
-            import signal
-
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
