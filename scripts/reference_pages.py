@@ -109,7 +109,7 @@ def checks_page() -> str:
         page.write(f"## {group[0].upper()}{group[1:]}\n\n| check | APIs | rule | source |\n|---|---|---|---|\n")
         for each in checks:
             apis = ", ".join(each.apis) + (", may be refused" if each.optional else "")
-            page.write(f"| `{each.name}` | {apis} | {_escaped(each.rule.text)} | {_escaped(each.rule.where)} |\n")
+            page.write(f"| `{each.name}` | {apis} | {_escaped(each.text)} | {_escaped(each.where)} |\n")
         page.write("\n")
     return page.getvalue()
 

@@ -104,7 +104,7 @@ def function_of(call: Fields) -> Fields:
 def _joined(parts: Iterable[Json]) -> Json:
     """The parts of a streamed choice as the choice of an unstreamed answer."""
     message: dict[str, list[str]] = {"content": []}
-    calls: dict[int, Json] = {}
+    calls: dict[int, list[Json]] = {}
     finish = None
     for part in parts:
         delta = part.get("delta")
@@ -113,37 +113,30 @@ def _joined(parts: Iterable[Json]) -> Json:
             for name, piece in _reasoning(delta).items():
                 message.setdefault(name, []).append(piece)
         for call in deltas_of(part):
-            empty: Json = {"id": None, "type": None, "name": None, "arguments": []}
-            _take(calls.setdefault(_position(call, calls), empty), call)
+            calls.setdefault(_position(call, calls), []).append(call)
         finish = part.get("finish_reason") or finish
     texts = {name: "".join(pieces) for name, pieces in message.items()}
-    listed = [_whole(calls[position]) for position in sorted(calls)]
+    listed = [_joined_call(calls[position]) for position in sorted(calls)]
     return {"message": {**texts, "tool_calls": listed}, "finish_reason": finish}
 
 
-def _position(call: Json, calls: Mapping[int, Json]) -> int:
+def _position(call: Json, known: Mapping[int, object]) -> int:
     index = call.get("index")
     if isinstance(index, int):
         return index
-    last = max(calls, default=-1)  # no index: a name begins a call, everything else goes on with the last
+    last = max(known, default=-1)  # no index: a name begins a call, everything else goes on with the last
     return last + 1 if function_of(call).get("name") or last < 0 else last
 
 
-def _take(call: Json, delta: Json) -> None:
-    function = function_of(delta)
-    for name, told in (("id", delta), ("type", delta), ("name", function)):
-        call[name] = call[name] or told.get(name)
-    if (piece := function.get("arguments")) is not None:
-        call["arguments"].append(piece)
-
-
-def _whole(call: Json) -> Json:
-    pieces = call["arguments"]
+def _joined_call(deltas: Sequence[Json]) -> Json:
+    """The first id, type and name, and all pieces of the arguments."""
+    functions = list(map(function_of, deltas))
+    told = {name: next((each[name] for each in deltas if each.get(name)), None) for name in ("id", "type")}
+    name = next((each["name"] for each in functions if each.get("name")), None)
+    pieces: list[Any] = [each["arguments"] for each in functions if each.get("arguments") is not None]
     if all(isinstance(piece, str) for piece in pieces):
-        arguments: Any = joined_text(pieces)
-    else:
-        arguments = pieces[0] if len(pieces) == 1 else pieces
-    return {"id": call["id"], "type": call["type"], "function": {"name": call["name"], "arguments": arguments}}
+        pieces = [joined_text(pieces)]
+    return {**told, "function": {"name": name, "arguments": pieces[0] if len(pieces) == 1 else pieces}}
 
 
 def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int) -> Reply:

@@ -191,7 +191,7 @@ class Cut:
     @property
     def rule_text(self) -> str:
         """The rule in words."""
-        return RULES.get(self.rule) or next(row.rule.text for row in ROWS if row.name == self.rule)
+        return RULES.get(self.rule) or next(row.text for row in ROWS if row.name == self.rule)
 
 
 def formats_of(target: Target) -> list[str]:

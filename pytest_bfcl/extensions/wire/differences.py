@@ -10,9 +10,9 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import unquote, unquote_plus
 
 from pytest_bfcl.extensions.wire.replies import Call, Reply, loads
@@ -43,27 +43,26 @@ class Wanted:
 
 def compare(wanted: Sequence[Wanted], reply: Reply) -> Match:
     """An answer's calls compared with the dictated ones, in order."""
+    counted = count(wanted, reply)
+    if counted.kind != "exact":
+        return counted
+    return _first(_compare_call(each, call) for each, call in zip(wanted, reply.calls, strict=True))
+
+
+def count(wanted: Sequence[Wanted], reply: Reply) -> Match:
+    """The number of an answer's calls compared with the dictated one: calls may be lost, merged or doubled."""
     calls = reply.calls
+    said = f"{len(calls)} of {len(wanted)} calls"
     if len(calls) < len(wanted):
-        lost = lost_call(reply)
-        if lost:
-            return Match("damaged", lost)
-        if merged := next((call for call in calls if isinstance(call.arguments, str) and call.values is None), None):
-            return Match(
-                "damaged", f"{len(calls)} of {len(wanted)} calls, with broken arguments: {_short(merged.arguments)}"
-            )
-        return Match("other" if calls else "none", f"{len(calls)} of {len(wanted)} calls")
-    if len(calls) > len(wanted):
-        return _too_many(wanted, calls)
-    found = [_compare_call(each, call) for each, call in zip(wanted, calls, strict=True)]
-    return next((m for m in found if m.kind == "damaged"), next((m for m in found if m.kind != "exact"), EXACT))
-
-
-def _too_many(wanted: Sequence[Wanted], calls: Sequence[Call]) -> Match:
-    said = [(call.name, call.arguments) for call in calls]
-    if len(calls) >= 2 * len(wanted) and len({repr(each) for each in said}) <= len(wanted):
+        broken = next((call for call in calls if isinstance(call.arguments, str) and call.values is None), None)
+        if broken is not None:
+            return Match("damaged", f"{said}, with broken arguments: {_short(broken.arguments)}")
+        if lost := lost_call(reply):
+            return Match("damaged", f"{said}: {lost}" if calls else lost)
+        return Match("other" if calls else "none", said)
+    if len(calls) >= 2 * len(wanted) > 0 and len({repr((call.name, call.arguments)) for call in calls}) <= len(wanted):
         return Match("damaged", f"{len(calls)} calls for {len(wanted)}: calls are doubled")
-    return Match("other", f"{len(calls)} calls for {len(wanted)}")
+    return EXACT if len(calls) == len(wanted) else Match("other", f"{len(calls)} calls for {len(wanted)}")
 
 
 def _compare_call(wanted: Wanted, call: Call) -> Match:
@@ -132,7 +131,8 @@ def _objects(wanted: Fields, got: Fields, at: str) -> Match:
     return _first(difference(value, got[key], f"{at}.{key}") for key, value in wanted.items())
 
 
-def _first(found: Any) -> Match:
+def _first(found: Iterable[Match]) -> Match:
+    """The first damage, else the first difference."""
     odd = [match for match in found if match.kind != "exact"]
     return next((match for match in odd if match.kind == "damaged"), odd[0] if odd else EXACT)
 

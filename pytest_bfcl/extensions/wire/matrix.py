@@ -161,10 +161,7 @@ def facet_of(cell: Cell) -> str:
 
 def checks() -> Iterator[Check]:
     """A check for every rule."""
-    for row in ROWS:
-        judge = partial(_examine, row)
-        streamed = row.form == "streamed"
-        yield Check(row.name, row.rule, judge, apis=row.apis, optional=row.optional, group=row.group, streamed=streamed)
+    return (row.check(partial(_examine, row)) for row in ROWS)
 
 
 async def _examine(row: Row, probe: Probe) -> None:

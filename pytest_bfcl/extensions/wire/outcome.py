@@ -165,8 +165,8 @@ def record_of(outcome: Outcome, place: Place, model: str) -> WireRecord:
     check, hidden = outcome.check, place.hidden
     why = hidden(clean_line(" ".join(outcome.why.split())))
     return WireRecord(
-        check.name, check.group, model, place.api, place.address, outcome.state, check.rule.text,
-        check.rule.source(place.api), dict(outcome.counts), why, outcome.certain, outcome.called,
+        check.name, check.group, model, place.api, place.address, outcome.state, check.text,
+        check.source(place.api), dict(outcome.counts), why, outcome.certain, outcome.called,
         outcome.blocked_by, hidden(_text(outcome.proof[:PROOF_LIMIT])),
         tuple(_excerpt(each, place) for each in outcome.exchanges[:2]), dict(outcome.figures), outcome.cells,
     )  # fmt: skip

@@ -190,11 +190,6 @@ CODE_WORD = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the co
 """An order that needs a word from another place."""
 
 
-def told_directly(said: str) -> Request:
-    """The same with the word in the order itself."""
-    return Request.of(f"{said}\n{CODE_WORD}", NOTE)
-
-
 def documents(tools: Sequence[Tool]) -> list[Fields]:
     """Tools in the decoders' form."""
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]

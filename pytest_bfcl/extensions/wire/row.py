@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Probe
 from pytest_bfcl.extensions.wire.replies import LENGTH, Reply
 from pytest_bfcl.extensions.wire.requests import HELLO, NOTE, PING, Request, Tool, dictate, note, schema, write
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Parsed
 
 Choice = Literal["auto", "required", "named", "none"]
 Task = Literal["one", "several", "none due"]
@@ -144,37 +144,38 @@ Judges = Mapping[str, Judge]
 """The function that judges a rule, by its name in ``rules.toml``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A requirement in one or two sentences, and its source (a section's name, never an invented link). ``messages``:
     the source for Anthropic's Messages, if other APIs have the rule, too.
+
+    ``after``: rules that must be met first, otherwise this one is not judged. ``optional``: a server may refuse the
+    request with a clean 4xx.
     """
 
+    name: str
     text: str
     where: str
     messages: str = ""
+    after: tuple[str, ...] = ()
+    apis: tuple[Api, ...] = OPENAI
+    optional: bool = False
+    group: str = ""
 
     def source(self, api: str) -> str:
         """The source for an API."""
         return self.messages or self.where if api == "anthropic" else self.where
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check: its rule, and ``judge``, which sends requests and raises unless the rule is met.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Rule):
+    """A rule and ``judge``, which sends requests and raises unless the rule is met.
 
-    ``after``: checks that must pass first, otherwise this one is not judged. ``optional``: a server may refuse the
-    request with a clean 4xx. ``alone``: no other check runs at the same time. ``streamed``: it is only about streams.
+    ``alone``: no other check runs at the same time. ``streamed``: it is only about streams.
     """
 
-    name: str
-    rule: Rule
     judge: Judge
-    after: tuple[str, ...] = ()
-    apis: tuple[Api, ...] = OPENAI
-    optional: bool = False
     alone: bool = False
-    group: str = ""
     streamed: bool = False
 
 
@@ -217,65 +218,59 @@ def of_calls(judge: RowJudge) -> RowJudge:
     return lambda judged: judge(judged) if judged.reply.calls else None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One rule over every answer of the matrix that it applies to.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row(Rule):
+    """A rule over every answer of the matrix that it applies to.
 
     ``after``: rules whose findings in the same answer, or in its unstreamed twin, explain this one's. ``optional``:
     only cells that a server may refuse. ``gate``: in unusual cells the fault belongs to the cell.
     """
 
-    name: str
-    rule: Rule
     judge: RowJudge
     form: Form = "unstreamed"
-    after: tuple[str, ...] = ()
-    apis: tuple[Api, ...] = OPENAI
-    optional: bool = False
     gate: bool = False
-    group: str = ""
 
     def applies(self, judged: Judged) -> bool:
         """Whether it applies to answers of this API and form."""
         return judged.api in self.apis and self.form in ("both", "streamed" if judged.cell.streamed else "unstreamed")
 
+    def check(self, judge: Judge) -> Check:
+        """The check of this rule; the matrix regards ``after`` answer by answer."""
+        stated = {each.name: getattr(self, each.name) for each in fields(Rule)} | {"after": ()}
+        return Check(judge=judge, streamed=self.form == "streamed", **stated)
+
 
 _ROOTS = ("blocks_message", "blocks_fields", "blocks_input")
 _EVENTS = ("blocks_stream", "blocks_order", "blocks_indexes", "blocks_deltas", "blocks_inputs")
-_OWN = ("alone", "streamed", "form", "gate")
+
+
+def checks_of(judges: Judges) -> Iterator[Check]:
+    """The checks. Those that Messages shares with other APIs also depend on its streams."""
+    for said in _stated("checks"):
+        if "messages" in said and "stream_events" in said["after"]:
+            said["after"] += ("blocks_stream",)
+        yield Check(judge=judges[said["name"]], **said)
+
+
+def rows_of(judges: RowJudges) -> Iterator[Row]:
+    """The rows, likewise."""
+    for said in _stated("rows"):
+        if "messages" in said:
+            said["after"] += (*_ROOTS, *(_EVENTS if "form" in said else ()))
+        yield Row(judge=judges[said["name"]], **said)
+
+
+def _stated(kind: str) -> Iterator[Parsed]:
+    """The fields of every rule of a kind in ``rules.toml``, with its lists of names written out."""
+    book = _book()
+    for group, rules in book[kind].items():
+        default = rules.get("default", {})
+        for name, said in ((name, {**default, **said}) for name, said in rules.items() if name != "default"):
+            after = [each for name in said.get("after", ()) for each in book["lists"].get(name, (name,))]
+            apis = (*said.get("apis", OPENAI), *(("anthropic",) if "messages" in said else ()))
+            yield {**said, "name": name, "group": group, "after": tuple(after), "apis": apis}
 
 
 @cache
 def _book() -> Parsed:
     return tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
-
-
-def checks_of(judges: Judges) -> Iterator[Check]:
-    """The checks. Those that Messages shares with other APIs also depend on its streams."""
-    for group, rules in _book()["checks"].items():
-        for name, said in rules.items():
-            given = _given(said)
-            if "messages" in said and "stream_events" in given["after"]:
-                given["after"] += ("blocks_stream",)
-            yield Check(name, judge=judges[name], group=group, **given)
-
-
-def rows_of(judges: RowJudges) -> Iterator[Row]:
-    """The rows, likewise."""
-    for group, rules in _book()["rows"].items():
-        for name, said in rules.items():
-            given = _given(said)
-            if "messages" in said:
-                given["after"] += (*_ROOTS, *(_EVENTS if "form" in said else ()))
-            yield Row(name, judge=judges[name], group=group, **given)
-
-
-def _given(said: Fields) -> Parsed:
-    """The fields of a line of ``rules.toml`` that both kinds use."""
-    listed = (_book()["basics"] if name == "@basics" else (name,) for name in said.get("after", ()))
-    apis = (*said.get("apis", OPENAI), *(("anthropic",) if "messages" in said else ()))
-    return {
-        "rule": Rule(said["text"], said["where"], said.get("messages", "")),
-        "after": tuple(name for each in listed for name in each), "apis": apis,
-        "optional": said.get("optional", False), **{key: said[key] for key in _OWN if key in said},
-    }  # fmt: skip

@@ -72,7 +72,7 @@ def explain(api: str | None) -> None:
             group = check.group
             say(f"{group}\n")
         say(f"  {check.name}  ({', '.join(check.apis)}{'; may be refused' if check.optional else ''})")
-        for text in (check.rule.text, f"Written in: {check.rule.where}."):
+        for text in (check.text, f"Written in: {check.where}."):
             say(textwrap.fill(text, 110, initial_indent="      ", subsequent_indent="      "))
         say()
     counts = ", ".join(f"{len(checks_for(each))} over {each}" for each in wanted)

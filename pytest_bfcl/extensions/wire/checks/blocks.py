@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from pytest_bfcl.extensions.wire.chat import Json
 from pytest_bfcl.extensions.wire.checks.calls import called
@@ -13,7 +14,7 @@ from pytest_bfcl.extensions.wire.messages import THINKING, blocks_of
 from pytest_bfcl.extensions.wire.probe import AGAIN, Broke, LikelyBroke, NotCalled, Probe, Refused
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import LOOK_UP, Request, dictate, order, write
-from pytest_bfcl.extensions.wire.row import Judge, Judges
+from pytest_bfcl.extensions.wire.row import Judges
 
 BUDGET = 1024
 """The smallest budget for thinking that the API accepts."""
@@ -52,23 +53,18 @@ async def _thinking_back(probe: Probe) -> None:
     await _reply_to(probe, _given_back(body, reply, _result(reply, "the value is 7")), refusable=False)
 
 
-def _like_a_result(make: Callable[[Reply, str], list[Json]]) -> Judge:
+async def _like_a_result(make: Callable[[Reply, str], list[Json]], probe: Probe) -> None:
     """A user's message with a result in another form, compared with the plain one."""
-
-    async def judge(probe: Probe) -> None:
-        request, reply, word = await begun(probe)
-        body = probe.line.body(request)
-        plain = await probe.reply(returned(request, reply, value(word)))
-        other = await _reply_to(probe, _given_back(body, reply, *make(reply, word)))
-        if says(word)(plain).kind != "exact":
-            raise NotCalled("the model does not repeat results", plain)
-        for _ in range(AGAIN):
-            if says(word)(other).kind == "exact":
-                return
-            other = await _reply_to(probe, _given_back(body, reply, *make(reply, word)))
-        raise Broke(f"the result is not seen: {other.text!a:.120}, five times of five", other, plain)
-
-    return judge
+    request, reply, word = await begun(probe)
+    body = _given_back(probe.line.body(request), reply, *make(reply, word))
+    plain = await probe.reply(returned(request, reply, value(word)))
+    if says(word)(plain).kind != "exact":
+        raise NotCalled("the model does not repeat results", plain)
+    for _ in range(AGAIN + 1):
+        other = await _reply_to(probe, body)
+        if says(word)(other).kind == "exact":
+            return
+    raise Broke(f"the result is not seen: {other.text!a:.120}, five times of five", other, plain)
 
 
 async def _paused(probe: Probe) -> None:
@@ -109,17 +105,13 @@ async def _limit(probe: Probe) -> None:
             raise NotCalled(f"the answer ends with {reply.finish}", reply)
 
 
-def _refused(named: str, make: Callable[[Json], Json]) -> Judge:
+async def _refused(named: str, make: Callable[[Json], Json], probe: Probe) -> None:
     """A wrong request is refused with a 4xx and the API's error object."""
-
-    async def judge(probe: Probe) -> None:
-        await called(probe)
-        exchange = await probe.send(make(probe.line.body(dictate(look_up(probe.word()), tools=(LOOK_UP,)))))
-        if not 400 <= exchange.status < 500:
-            raise Broke(f"{named} is answered with {exchange.status}", exchange)
-        error_object(exchange, typed=True)
-
-    return judge
+    await called(probe)
+    exchange = await probe.send(make(probe.line.body(dictate(look_up(probe.word()), tools=(LOOK_UP,)))))
+    if not 400 <= exchange.status < 500:
+        raise Broke(f"{named} is answered with {exchange.status}", exchange)
+    error_object(exchange, typed=True)
 
 
 _NOBODY = "toolu_01nobody"
@@ -148,15 +140,16 @@ async def _system(probe: Probe) -> None:
 
 JUDGES: Judges = {
     "blocks_thinking_back": _thinking_back,
-    "blocks_result_error": _like_a_result(lambda reply, word: [_result(reply, value(word), is_error=True)]),
-    "blocks_result_text": _like_a_result(
-        lambda reply, word: [_result(reply, value(word)), {"type": "text", "text": "Now write what I asked for."}]
+    "blocks_result_error": partial(_like_a_result, lambda reply, word: [_result(reply, value(word), is_error=True)]),
+    "blocks_result_text": partial(
+        _like_a_result,
+        lambda reply, word: [_result(reply, value(word)), {"type": "text", "text": "Now write what I asked for."}],
     ),
     "blocks_system": _system,
     "blocks_paused": _paused,
     "blocks_stop_sequence": _stop_sequence,
     "blocks_limit": _limit,
-    "blocks_error_form": _refused("a request without messages", lambda body: {**body, "messages": "none"}),
-    "blocks_missing_result": _refused("a call without its result", _unanswered),
-    "blocks_unknown_result": _refused("a result for no call", _for_no_call),
+    "blocks_error_form": partial(_refused, "a request without messages", lambda body: {**body, "messages": "none"}),
+    "blocks_missing_result": partial(_refused, "a call without its result", _unanswered),
+    "blocks_unknown_result": partial(_refused, "a result for no call", _for_no_call),
 }

@@ -7,9 +7,8 @@ properties, parameters of tools with fitting arguments.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -29,7 +28,7 @@ from pytest_bfcl.extensions.wire.requests import (
     note,
     schema,
 )
-from pytest_bfcl.extensions.wire.row import Judge, Judges
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.formats.table import family_of
 from pytest_bfcl.json_types import Fields
 
@@ -37,10 +36,8 @@ FIVE = (NOTE, PING, LOOK_UP, Tool("set_name", schema({"name": TEXT}), "Sets a na
         Tool("open_door", schema({"door": TEXT}), "Opens a door."))  # fmt: skip
 
 
-@cache
-def _dictated(kind: str) -> Json:
-    found: Json = json.loads(Path(__file__).with_name("dictated.json").read_text(encoding="utf-8"))[kind]
-    return found
+DICTATED: Json = json.loads(Path(__file__).with_name("dictated.json").read_text(encoding="utf-8"))
+"""Kind → check → what it dictates."""
 
 
 def forms(request: Request, **more: object) -> list[Request]:
@@ -51,14 +48,10 @@ def forms(request: Request, **more: object) -> list[Request]:
 # -- how many, and who decides ---------------------------------------------------------------------------------------
 
 
-def parallel(count: int) -> Judge:
+async def _parallel(count: int, probe: Probe) -> None:
     """This number of calls of different functions in one answer."""
-
-    async def judge(probe: Probe) -> None:
-        wanted = [Wanted(tool.name, {next(iter((tool.parameters or {})["properties"])): probe.word()}) for tool in FIVE]
-        await probe.dictated(dictate(*wanted[:count], tools=FIVE), wanted[:count])
-
-    return judge
+    wanted = [Wanted(tool.name, {next(iter((tool.parameters or {})["properties"])): probe.word()}) for tool in FIVE]
+    await probe.dictated(dictate(*wanted[:count], tools=FIVE), wanted[:count])
 
 
 async def _same_twice(probe: Probe) -> None:
@@ -77,21 +70,17 @@ async def _after_empty(probe: Probe) -> None:
     await probe.weighed([dictate(full, empty, tools=tools), *forms(dictate(empty, full, tools=tools))], ordered)
 
 
-def text(said: str, where: Literal["before", "after"]) -> Judge:
+async def _text(said: str, where: Literal["before", "after"], probe: Probe) -> None:
     """A text ``before`` or ``after`` a call."""
+    text = f"{said}, {probe.word()}."
 
-    async def judge(probe: Probe) -> None:
-        text = f"{said}, {probe.word()}."
+    def text_match(reply: Reply) -> Match:
+        if not reply.calls:
+            return Match("none", "no call")
+        return EXACT if text in reply.text else Match("other", f"the text is {ascii(reply.text)[:120]}")
 
-        def text_match(reply: Reply) -> Match:
-            if not reply.calls:
-                return Match("none", "no call")
-            return EXACT if text in reply.text else Match("other", f"the text is {ascii(reply.text)[:120]}")
-
-        shaping: Fields = {where: text}
-        await probe.alike(dictate(note(probe.word()), **shaping), text_match)
-
-    return judge
+    shaping: Fields = {where: text}
+    await probe.alike(dictate(note(probe.word()), **shaping), text_match)
 
 
 async def _auto(probe: Probe) -> None:
@@ -143,39 +132,27 @@ async def thoughts(probe: Probe) -> tuple[Fields, ...]:
 # -- values ----------------------------------------------------------------------------------------------------------
 
 
-async def _each(probe: Probe, asked: Sequence[Wanted]) -> None:
-    """Each call by itself."""
-    await together(*(probe.dictated(dictate(each), [each]) for each in asked))
-
-
-def texts(templates: Sequence[str]) -> Judge:
-    """Each text, with a fresh word for ``{}``, is one dictated argument."""
-
-    async def judge(probe: Probe) -> None:
-        await _each(probe, [note(template.replace("{}", probe.word())) for template in templates])
-
-    return judge
+async def _argument(template: str, probe: Probe) -> None:
+    """A text, with a fresh word for ``{}``, is the dictated argument."""
+    wanted = note(template.replace("{}", probe.word()))
+    await probe.dictated(dictate(wanted), [wanted])
 
 
 async def _marks(probe: Probe) -> None:
     """The signs of the model's own format in a text; for an unknown model those of most models."""
     family = family_of(probe.line.model)
     marks = dict.fromkeys((*(family.signs if family is not None else ()), *MARKS))
-    await _each(probe, [note(f"{probe.word()} {mark} end") for mark in marks])
+    await together(*(_argument(f"{{}} {mark} end", probe) for mark in marks))
 
 
 MARKS = ("</tool_call>", "<tool_call>", "[TOOL_CALLS]", "</parameter>", "</function>", "</arg_value>", "<|im_end|>")
 
 
-def values(properties: Fields, arguments: Fields) -> Judge:
+async def _values(properties: Fields, arguments: Fields, probe: Probe) -> None:
     """Arguments of other types, dictated with a fresh word."""
     tool = Tool("set_values", schema({"label": TEXT, **properties}), "Sets values.")
-
-    async def judge(probe: Probe) -> None:
-        wanted = Wanted(tool.name, {"label": probe.word(), **arguments})
-        await probe.dictated(dictate(wanted, tools=[tool]), [wanted])
-
-    return judge
+    wanted = Wanted(tool.name, {"label": probe.word(), **arguments})
+    await probe.dictated(dictate(wanted, tools=[tool]), [wanted])
 
 
 async def _empty(probe: Probe) -> None:
@@ -186,7 +163,7 @@ async def _empty(probe: Probe) -> None:
 async def _long(probe: Probe) -> None:
     word = probe.word()
     lines = [f"Line {number:04} of the report is about {word}." for number in range(520)]
-    await _each(probe, [note(" ".join(lines)[:20_000])])
+    await _argument(" ".join(lines)[:20_000], probe)
 
 
 SHIFTS = 8
@@ -215,16 +192,12 @@ async def _whole_characters(probe: Probe, text: str) -> None:
 # -- tools -----------------------------------------------------------------------------------------------------------
 
 
-def one_of(count: int) -> Judge:
+async def _one_of(count: int, probe: Probe) -> None:
     """A call of the last tool of ``count``, compared with the same call of that tool alone."""
-
-    async def judge(probe: Probe) -> None:
-        tools = [Tool(f"action_{n:03}", schema({"text": TEXT}), f"Carries out action {n}.") for n in range(count)]
-        wanted = Wanted(tools[-1].name, {"text": probe.word()})
-        requests = [dictate(wanted, tools=tools[-1:]), *forms(dictate(wanted, tools=tools))]
-        await probe.weighed(requests, lambda reply: compare([wanted], reply))
-
-    return judge
+    tools = [Tool(f"action_{n:03}", schema({"text": TEXT}), f"Carries out action {n}.") for n in range(count)]
+    wanted = Wanted(tools[-1].name, {"text": probe.word()})
+    requests = [dictate(wanted, tools=tools[-1:]), *forms(dictate(wanted, tools=tools))]
+    await probe.weighed(requests, lambda reply: compare([wanted], reply))
 
 
 SAID = "Sets something up."
@@ -240,16 +213,14 @@ async def asked_for_less(probe: Probe, tool: Tool, arguments: Fields, *others: T
     await probe.weighed(requests, lambda reply: compare([wanted], reply))
 
 
-def tool(
-    parameters: Json | None, arguments: Json, *, name: str = "set_up", key: str | None = "label", said: str = SAID
-) -> Judge:
-    """A dictated call of a tool with this schema; ``key`` has a fresh word."""
+async def _tool(probe: Probe, parameters: Fields, arguments: Fields, *, name: str = "set_up", said: str = SAID) -> None:
+    """A dictated call of a tool with this schema; the label is a fresh word."""
+    given = {**arguments, "label": probe.word()}
+    await asked_for_less(probe, Tool(name, parameters, said), given, NOTE)
 
-    async def judge(probe: Probe) -> None:
-        given = {**arguments, **({key: probe.word()} if key else {})}
-        await asked_for_less(probe, Tool(name, parameters, said), given, NOTE)
 
-    return judge
+async def _without_parameters(probe: Probe) -> None:
+    await asked_for_less(probe, Tool("get_status", None, SAID), {}, NOTE)
 
 
 LABEL: Json = schema({"label": TEXT})
@@ -263,27 +234,27 @@ NAMES = {
 """Check → an unusual but allowed name of a tool."""
 
 JUDGES: Judges = {
-    "calls_one": parallel(1),
-    "calls_five": parallel(5),
+    "calls_one": partial(_parallel, 1),
+    "calls_five": partial(_parallel, 5),
     "calls_same_twice": _same_twice,
     "calls_after_empty": _after_empty,
-    "text_before": text("I will note this now", "before"),
-    "text_after": text("That was everything", "after"),
+    "text_before": partial(_text, "I will note this now", "before"),
+    "text_after": partial(_text, "That was everything", "after"),
     "choice_auto": _auto,
     "choice_required_lists": _required_lists,
     "parallel_off": _parallel_off,
-    **{name: texts(said) for name, said in _dictated("texts").items()},
-    **{name: values(**said) for name, said in _dictated("values").items()},
+    **{name: partial(_argument, said) for name, said in DICTATED["texts"].items()},
+    **{name: partial(_values, said["properties"], said["arguments"]) for name, said in DICTATED["values"].items()},
     "arguments_empty": _empty,
     "arguments_surrogates": _surrogates,
     "unicode_boundaries": _unicode_boundaries,
     "arguments_marks": _marks,
     "arguments_long": _long,
-    **{name: tool(**said) for name, said in _dictated("tools").items()},
-    **{name: tool(LABEL, {}, name=said) for name, said in NAMES.items()},
-    "tools_1": one_of(1),
-    "tools_64": one_of(64),
-    "tools_200": one_of(200),
-    "schema_long_description": tool(LABEL, {}, said=LONG),
-    "schema_none": tool(None, {}, name="get_status", key=None),
+    **{name: partial(_tool, **said) for name, said in DICTATED["tools"].items()},
+    **{name: partial(_tool, parameters=LABEL, arguments={}, name=said) for name, said in NAMES.items()},
+    "tools_1": partial(_one_of, 1),
+    "tools_64": partial(_one_of, 64),
+    "tools_200": partial(_one_of, 200),
+    "schema_long_description": partial(_tool, parameters=LABEL, arguments={}, said=LONG),
+    "schema_none": _without_parameters,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import Json, choices_of
@@ -10,7 +11,7 @@ from pytest_bfcl.extensions.wire.checks.endings import error_object
 from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import Request
-from pytest_bfcl.extensions.wire.row import Cell, Finding, Judge, Judged, Judges, RowJudge, wrong
+from pytest_bfcl.extensions.wire.row import Cell, Finding, Judged, Judges, RowJudge, wrong
 from pytest_bfcl.extensions.wire.rules.messages import ends_with_done, event_stream, is_time, json_answer, odd_fields
 from pytest_bfcl.extensions.wire.rules.streams import finish_last
 
@@ -37,16 +38,12 @@ async def both(probe: Probe, **how: Any) -> AsyncIterator[Reply]:
         yield await completed(probe, stream=stream, **how)
 
 
-def is_right(rule: RowJudge, *, stream: bool) -> Judge:
+async def _is_right(rule: RowJudge, probe: Probe, *, stream: bool = False) -> None:
     """An answer that a rule judges unchanged."""
-
-    async def judge(probe: Probe) -> None:
-        reply = await completed(probe, stream=stream)
-        judged = Judged(Cell(streamed=stream), Request.of(PROMPT), (), reply, probe.api)
-        for finding in rule(judged) or ():
-            raise Broke(finding.why, reply, proof=finding.proof)
-
-    return judge
+    reply = await completed(probe, stream=stream)
+    judged = Judged(Cell(streamed=stream), Request.of(PROMPT), (), reply, probe.api)
+    for finding in rule(judged) or ():
+        raise Broke(finding.why, reply, proof=finding.proof)
 
 
 def _fields(body: Any) -> Iterator[str]:
@@ -179,12 +176,12 @@ async def _wrong(probe: Probe) -> None:
 
 
 JUDGES: Judges = {
-    "text_answers": is_right(_answer, stream=False),
+    "text_answers": partial(_is_right, _answer),
     "text_finish": _finish,
-    "text_usage": is_right(_usage, stream=False),
-    "text_stream": is_right(_stream, stream=True),
-    "text_chunks": is_right(_chunks, stream=True),
-    "text_finish_last": is_right(finish_last, stream=True),
+    "text_usage": partial(_is_right, _usage),
+    "text_stream": partial(_is_right, _stream, stream=True),
+    "text_chunks": partial(_is_right, _chunks, stream=True),
+    "text_finish_last": partial(_is_right, finish_last, stream=True),
     "text_stream_text": _stream_text,
     "text_stream_usage": _stream_usage,
     "text_limit": _limit,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pytest_bfcl.extensions.wire.checks.calls import called, forms, thoughts
@@ -28,7 +29,6 @@ from pytest_bfcl.extensions.wire.requests import (
     dictate,
     note,
     order,
-    told_directly,
 )
 from pytest_bfcl.extensions.wire.row import Judge, Judges
 
@@ -93,14 +93,10 @@ async def _kept(probe: Probe) -> None:
     await probe.weighed([answered, *forms(later)], says(word))
 
 
-def like_a_string(make: Callable[[str], str | Sequence[str]]) -> Judge:
+async def _like_a_string(make: Callable[[str], str | Sequence[str]], probe: Probe) -> None:
     """A result in another form, compared with the same as one short text."""
-
-    async def judge(probe: Probe) -> None:
-        request, reply, word = await begun(probe)
-        await probe.weighed([returned(request, reply, each) for each in (value(word), make(word))], says(word))
-
-    return judge
+    request, reply, word = await begun(probe)
+    await probe.weighed([returned(request, reply, each) for each in (value(word), make(word))], says(word))
 
 
 def _error(word: str) -> str:
@@ -220,20 +216,18 @@ async def _ids_unique(probe: Probe) -> None:
 # -- roles and parts -------------------------------------------------------------------------------------------------
 
 
-def told_apart(apart: Callable[[str], Request]) -> Judge:
+async def _told_apart(apart: Callable[[str], Request], probe: Probe) -> None:
     """A code word in the form of ``apart``, compared with the same in the order itself."""
-
-    async def judge(probe: Probe) -> None:
-        word = probe.word()
-        said = f"The code word is {word}."
-        await probe.weighed([told_directly(said), *forms(apart(said))], lambda reply: compare([note(word)], reply))
-
-    return judge
+    word = probe.word()
+    said = f"The code word is {word}."
+    direct = Request.of(f"{said}\n{CODE_WORD}", NOTE)
+    await probe.weighed([direct, *forms(apart(said))], lambda reply: compare([note(word)], reply))
 
 
-def word_from(role: Role, *between: Message) -> Judge:
+def _word_from(role: Role, *between: Message) -> Judge:
     """Another message has the code word."""
-    return told_apart(lambda said: Request((Message(role, said), *between, Message("user", CODE_WORD)), (NOTE,)))
+    order = (*between, Message("user", CODE_WORD))
+    return partial(_told_apart, lambda said: Request((Message(role, said), *order), (NOTE,)))
 
 
 async def _user_parts(probe: Probe) -> None:
@@ -316,24 +310,24 @@ JUDGES: Judges = {
     "ids_unique": _ids_unique,
     "ids_foreign": _ids_foreign,
     "result_string": _string,
-    "result_parts": like_a_string(lambda word: ["the value is ", word]),
+    "result_parts": partial(_like_a_string, lambda word: ["the value is ", word]),
     "results_kept": _kept,
     "result_empty": _empty,
-    "result_large": like_a_string(_large),
+    "result_large": partial(_like_a_string, _large),
     "result_unicode": _unicode,
-    "result_error": like_a_string(_error),
+    "result_error": partial(_like_a_string, _error),
     "results_reordered": _reordered,
     "conversation_20": _conversation,
-    "role_system": word_from("system"),
-    "role_developer": word_from("developer"),
-    "roles_repeated": word_from("user"),
-    "role_user": word_from("user", Message("assistant", "I will remember it.")),
+    "role_system": _word_from("system"),
+    "role_developer": _word_from("developer"),
+    "roles_repeated": _word_from("user"),
+    "role_user": _word_from("user", Message("assistant", "I will remember it.")),
     "user_parts": _user_parts,
     "history_text": _text_beside,
     "history_content": _content,
     "message_back": _message_back,
     "result_answered": _answered,
-    "instructions": told_apart(lambda said: Request.of(CODE_WORD, NOTE, extra={"instructions": said})),
+    "instructions": partial(_told_apart, lambda said: Request.of(CODE_WORD, NOTE, extra={"instructions": said})),
     "previous_response": _previous,
     "encrypted_reasoning": _encrypted,
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import choices_of
@@ -26,7 +27,7 @@ from pytest_bfcl.extensions.wire.requests import (
     write,
 )
 from pytest_bfcl.extensions.wire.row import Judge, Judges
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields
 
 Body = Callable[[Probe, tuple[Fields, ...]], Any]
 """A wrong request, with the reasoning that calls in its history need."""
@@ -46,26 +47,21 @@ async def _usage_grows(probe: Probe) -> None:
 CUT_AT = 24
 
 
-def cut(*, stream: bool, name: str | None = None) -> Judge:
-    """A call too long for the token limit; ``name``: the limiting parameter, the API's own by default."""
-
-    async def judge(probe: Probe) -> None:
-        await called(probe, stream=stream)
-        word = probe.word()
-        wanted = [note(" ".join(f"{word} {number}" for number in range(200)))]
-        limits: Parsed = {"extra": {name: CUT_AT}} if name else {"limit": CUT_AT}
-        reply = await probe.reply(dictate(*wanted, stream=stream, **limits))
-        if reply.finish == LENGTH:
-            return
-        if compare(wanted, reply).kind == "exact":
-            raise Broke(f"the limit of {CUT_AT} tokens was not kept: the whole call is there", reply)
-        spent = reply.usage.output if reply.usage else None
-        complete = bool(reply.calls) and all(call.values is not None for call in reply.calls)
-        if (spent is None and complete) or (spent is not None and spent < CUT_AT):
-            raise NotCalled("the model stopped by itself", reply)
-        raise Broke(f"the answer was cut at {CUT_AT} tokens and ends with {reply.finish!r}, not as cut", reply)
-
-    return judge
+async def _cut(limits: Fields, probe: Probe, *, stream: bool = False) -> None:
+    """A call too long for the token limit."""
+    await called(probe, stream=stream)
+    word = probe.word()
+    wanted = [note(" ".join(f"{word} {number}" for number in range(200)))]
+    reply = await probe.reply(dictate(*wanted, stream=stream, **limits))
+    if reply.finish == LENGTH:
+        return
+    if compare(wanted, reply).kind == "exact":
+        raise Broke(f"the limit of {CUT_AT} tokens was not kept: the whole call is there", reply)
+    spent = reply.usage.output if reply.usage else None
+    complete = bool(reply.calls) and all(call.values is not None for call in reply.calls)
+    if (spent is None and complete) or (spent is not None and spent < CUT_AT):
+        raise NotCalled("the model stopped by itself", reply)
+    raise Broke(f"the answer was cut at {CUT_AT} tokens and ends with {reply.finish!r}, not as cut", reply)
 
 
 async def _stop(probe: Probe) -> None:
@@ -186,10 +182,11 @@ def error_object(exchange: Exchange, *, typed: bool = False) -> None:
 
 def history(*turns: Any) -> Body:
     """A conversation whose calls have the model's own reasoning."""
+    asked = Message("user", "Look up a for me.")
 
     def made(probe: Probe, thought: tuple[Fields, ...]) -> Any:
         said = (replace(turn, thoughts=thought) if isinstance(turn, ToolCalls) else turn for turn in turns)
-        return probe.line.body(Request((Message("user", "Look up a for me."), *said), (LOOK_UP,)))
+        return probe.line.body(Request((asked, *said), (LOOK_UP,)))
 
     return made
 
@@ -237,9 +234,9 @@ _IDS = (
 )
 JUDGES: Judges = {
     "usage_grows": _usage_grows,
-    "cut_in_call": cut(stream=False),
-    "cut_in_call_stream": cut(stream=True),
-    "max_completion_tokens": cut(stream=False, name="max_completion_tokens"),
+    "cut_in_call": partial(_cut, {"limit": CUT_AT}),
+    "cut_in_call_stream": partial(_cut, {"limit": CUT_AT}, stream=True),
+    "max_completion_tokens": partial(_cut, {"extra": {"max_completion_tokens": CUT_AT}}),
     "stop": _stop,
     "n": _n,
     "logprobs": _logprobs,

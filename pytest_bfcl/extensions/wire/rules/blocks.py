@@ -8,7 +8,7 @@ from typing import Any
 from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, Json, blocks_of
 from pytest_bfcl.extensions.wire.replies import is_count, is_text, loads
 from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, readable, wrong
-from pytest_bfcl.extensions.wire.rules.messages import event_stream, odd_fields
+from pytest_bfcl.extensions.wire.rules.messages import event_stream, first_odd, odd_fields, of_events
 from pytest_bfcl.extensions.wire.rules.streams import named_events
 from pytest_bfcl.json_types import Fields
 
@@ -19,7 +19,7 @@ def _of_message(said: Callable[[Json], Iterator[str]]) -> RowJudge:
     @readable
     def judge(judged: Judged) -> Found:
         message = judged.reply.exchange.body
-        return wrong(next(said(message), None)) if isinstance(message, dict) else None
+        return first_odd(said, message) if isinstance(message, dict) else None
 
     return judge
 
@@ -31,18 +31,6 @@ def _of_blocks(kind: str, said: Callable[[Json], Iterator[str]]) -> RowJudge:
 
 def _blocks(message: Json, kind: str) -> list[Json]:
     return [block for block in blocks_of(message) if block.get("type") == kind]
-
-
-def _of_events(said: Callable[[list[Json]], Iterator[str]]) -> RowJudge:
-    """A rule about the events of a stream."""
-
-    @readable
-    def judge(judged: Judged) -> Found:
-        exchange = judged.reply.exchange
-        found = list(exchange.objects(typed=True))
-        return wrong(next(said(found), None), exchange.received[:4000]) if found else None
-
-    return judge
 
 
 def _form(message: Json) -> Iterator[str]:
@@ -208,11 +196,11 @@ JUDGES: RowJudges = {
     "blocks_stop_reason": _words,
     "blocks_stream": lambda judged: wrong(judged.reply.problem) or event_stream(judged.reply.exchange, done=False),
     "blocks_names": readable(lambda judged: named_events(judged) if judged.reply.exchange.events else None),
-    "blocks_order": _of_events(_order),
-    "blocks_indexes": _of_events(_indexes),
-    "blocks_start": _of_events(_start),
-    "blocks_deltas": _of_events(_deltas),
-    "blocks_inputs": _of_events(_inputs),
-    "blocks_signatures": _of_events(_signatures),
-    "blocks_end": _of_events(_end),
+    "blocks_order": of_events(_order),
+    "blocks_indexes": of_events(_indexes),
+    "blocks_start": of_events(_start),
+    "blocks_deltas": of_events(_deltas),
+    "blocks_inputs": of_events(_inputs),
+    "blocks_signatures": of_events(_signatures),
+    "blocks_end": of_events(_end),
 }

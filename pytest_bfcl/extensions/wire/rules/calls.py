@@ -7,7 +7,7 @@ contain parts of each other.
 from __future__ import annotations
 
 from pytest_bfcl.extensions.wire.chat import REASONING
-from pytest_bfcl.extensions.wire.differences import lost_call, same_but_signs
+from pytest_bfcl.extensions.wire.differences import count, lost_call, same_but_signs
 from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reply
 from pytest_bfcl.extensions.wire.requests import message_text
 from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudges, of_calls, readable, whole, wrong
@@ -26,13 +26,12 @@ def _there(judged: Judged) -> Found:
         return ()
     if names and judged.cell.choice == "named":  # another function or several calls: the rule of the choice says so
         return None
+    counted = count(wanted, reply)
+    if counted.kind == "damaged":
+        return wrong(counted.why, certain=False)
     if not names:
-        lost = lost_call(reply) or _elsewhere(reply, str(next(iter(wanted[0].arguments.values()))))
-        return wrong(lost, certain=False) or wrong("no call, though it was dictated", weighed=True)
-    if len(names) >= 2 * len(due) and len({repr((call.name, call.arguments)) for call in reply.calls}) <= len(due):
-        return wrong(f"{len(names)} calls for {len(due)}: calls are doubled", certain=False)
-    if len(names) < len(due) and (lost := _merged(reply) or lost_call(reply)):
-        return wrong(f"{len(names)} of {len(due)} calls: {lost}", certain=False)
+        elsewhere = _elsewhere(reply, str(next(iter(wanted[0].arguments.values()))))
+        return wrong(elsewhere, certain=False) or wrong("no call, though it was dictated", weighed=True)
     if sorted(map(str, names)) == sorted(due):
         return wrong(f"the calls are in another order: {names}", weighed=True)
     return wrong(f"the calls are {names!r:.200}, not {due}", weighed=True)
@@ -43,11 +42,6 @@ def _elsewhere(reply: Reply, word: str) -> str:
     if reply.finish == CALLS or (word in raw and word not in reply.text and word not in reply.reasoning):
         return "the answer has a call somewhere, but none where calls are"
     return ""
-
-
-def _merged(reply: Reply) -> str:
-    broken = next((call for call in reply.calls if isinstance(call.arguments, str) and call.values is None), None)
-    return f"broken arguments: {broken.arguments!a:.120}" if broken else ""
 
 
 @whole

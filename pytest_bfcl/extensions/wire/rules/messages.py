@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import choices_of, function_of
 from pytest_bfcl.extensions.wire.replies import DONE, Exchange, is_count, is_text, objects_in
-from pytest_bfcl.extensions.wire.row import Finding, Found, Judged, RowJudges, of_calls, readable, wrong
+from pytest_bfcl.extensions.wire.row import Finding, Found, Judged, RowJudge, RowJudges, of_calls, readable, wrong
 from pytest_bfcl.json_types import Fields
 
 
@@ -27,9 +27,21 @@ def odd_fields(what: str, body: Fields, **fields: object) -> Iterator[str]:
             yield f"{what}{name} is {found!r:.80}, not {right!r}"
 
 
-def first_odd(said: Callable[..., Iterator[str]], *given: Any) -> list[Finding]:
+def first_odd(said: Callable[[Any], Iterator[str]], given: Any, proof: bytes = b"") -> list[Finding]:
     """The first fault."""
-    return wrong(next(said(*given), None))
+    return wrong(next(said(given), None), proof)
+
+
+def of_events(said: Callable[[list[Any]], Iterator[str]]) -> RowJudge:
+    """A rule about the typed events of a stream: ``said`` gives their faults."""
+
+    @readable
+    def judge(judged: Judged) -> Found:
+        exchange = judged.reply.exchange
+        found = list(exchange.objects(typed=True))
+        return first_odd(said, found, exchange.received[:4000]) if found else None
+
+    return judge
 
 
 def event_stream(exchange: Exchange, *, done: bool = True) -> list[Finding]:

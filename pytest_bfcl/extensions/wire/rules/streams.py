@@ -17,8 +17,10 @@ from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, 
 from pytest_bfcl.extensions.wire.rules.messages import (
     ends_with_done,
     event_stream,
+    first_odd,
     is_time,
     odd_fields,
+    of_events,
     response_fields,
 )
 
@@ -45,8 +47,8 @@ def _chunk_form(judged: Judged) -> Found:
     if len(ids) != 1 or not is_text(found[0].get("id")):
         return wrong(f"chunks of one answer have the ids {', '.join(sorted(ids)[:3])}")
     for chunk in found:
-        if said := next(_fields(chunk), None):
-            return wrong(said, repr(chunk).encode()[:400])
+        if odd := first_odd(_fields, chunk, proof=repr(chunk).encode()[:400]):
+            return odd
     roles = [delta["role"] for chunk in found for c in choices_of(chunk) if (delta := _delta(c)).get("role")]
     return wrong("" if roles and set(roles) == {"assistant"} else f"the role is not told as assistant: {roles[:3]}")
 
@@ -84,59 +86,55 @@ def finish_last(judged: Judged) -> Found:
 Deltas = list[tuple[int, Json]]
 
 
-def deltas(facts: Callable[[Deltas], str | None]) -> RowJudge:
-    """A rule about the call deltas of a stream: ``facts`` gives their faults."""
+def _of_deltas(said: Callable[[Deltas], Iterator[str]]) -> RowJudge:
+    """A rule about the call deltas of a stream: ``said`` gives their faults."""
 
     def judge(judged: Judged) -> Found:
-        found = list(call_deltas(judged.reply.exchange))
-        return wrong(said, _proof(judged, found)) if found and (said := facts(found)) else () if found else None
+        exchange = judged.reply.exchange
+        found = list(call_deltas(exchange))
+        if not found:
+            return None
+        shown = {number for number, _ in found[:6]}
+        events = [event for event in exchange.events if event.data.strip() != DONE]
+        proof = b"".join(event.raw for number, event in enumerate(events) if number in shown)
+        return wrong(next(said(found), None), proof[:4000])
 
     return judge
 
 
-def _proof(judged: Judged, found: Deltas) -> bytes:
-    shown = {number for number, _ in found[:6]}
-    events = [event for event in judged.reply.exchange.events if event.data.strip() != DONE]
-    return b"".join(event.raw for number, event in enumerate(events) if number in shown)[:4000]
-
-
-def _index(found: Deltas) -> str | None:
+def _index(found: Deltas) -> Iterator[str]:
     indexes = [delta.get("index") for _, delta in found]
-    if any(not is_count(index) for index in indexes):
-        return f"a call delta has the index {next(i for i in indexes if not is_count(i))!r}"
+    yield from (f"a call delta has the index {index!r}" for index in indexes if not is_count(index))
     if list(dict.fromkeys(indexes)) != list(range(len(set(indexes)))):
-        return f"the indexes begin so: {list(dict.fromkeys(indexes))}, not 0, 1, …"
+        yield f"the indexes begin so: {list(dict.fromkeys(indexes))}, not 0, 1, …"
     begun: set[Any] = set()
     for index, (_, delta) in zip(indexes, found, strict=True):
         if function_of(delta).get("name") and delta.get("id") and index in begun:
-            return f"a new call begins with the index {index} of an older one"
+            yield f"a new call begins with the index {index} of an older one"
         begun.add(index)
-    return None
 
 
 def _once(what: str, take: Callable[[Json], Any]) -> RowJudge:
     """The field is in the first delta of each call and in no other."""
 
-    def facts(found: Deltas) -> str | None:
-        grouped: dict[Any, list[Json]] = defaultdict(list)
+    def said(found: Deltas) -> Iterator[str]:
+        told: dict[Any, list[Any]] = defaultdict(list)
         for _, delta in found:
-            grouped[delta.get("index")].append(delta)
-        for index, group in grouped.items():
-            told = [take(delta) for delta in group]
-            if not isinstance(told[0], str) or not told[0]:
-                return f"the first delta of call {index} has no {what}: {told[0]!r}"
-            others = [each for each in told[1:] if each]
-            if others:
-                return f"call {index} tells its {what} {1 + len(others)} times: {[told[0], *others][:3]}"
-        return None
+            told[delta.get("index")].append(take(delta))
+        for index, (first, *later) in told.items():
+            if not is_text(first):
+                yield f"the first delta of call {index} has no {what}: {first!r}"
+            if others := [each for each in later if each]:
+                yield f"call {index} tells its {what} {1 + len(others)} times: {[first, *others][:3]}"
 
-    return deltas(facts)
+    return _of_deltas(said)
 
 
-def _pieces(found: Deltas) -> str | None:
-    pieces = [piece for _, delta in found if (piece := function_of(delta).get("arguments")) is not None]
-    odd = next((piece for piece in pieces if not isinstance(piece, str)), None)
-    return None if odd is None else f"a delta's arguments are no text: {ascii(odd)[:80]}"
+def _pieces(found: Deltas) -> Iterator[str]:
+    for _, delta in found:
+        piece = function_of(delta).get("arguments")
+        if not isinstance(piece, str | None):
+            yield f"a delta's arguments are no text: {ascii(piece)[:80]}"
 
 
 def _usage_last(judged: Judged) -> Found:
@@ -152,18 +150,8 @@ def _usage_last(judged: Judged) -> Found:
 
 # -- Responses -------------------------------------------------------------------------------------------------------
 
-Facts = Callable[[list[Json]], str | None]
+Facts = Callable[[list[Json]], Iterator[str]]
 ADDED, DONE_ITEM = "response.output_item.added", "response.output_item.done"
-
-
-def _event_rule(facts: Facts) -> RowJudge:
-    """A rule about the events of a stream."""
-
-    def judge(judged: Judged) -> Found:
-        found = list(judged.reply.exchange.objects(typed=True))
-        return wrong(facts(found)) if found else None
-
-    return judge
 
 
 def named_events(judged: Judged) -> Found:
@@ -175,33 +163,31 @@ def named_events(judged: Judged) -> Found:
     return ()
 
 
-def _sequence(found: list[Json]) -> str | None:
-    numbers = [event.get("sequence_number") for event in found]
-    odd = next((n for n, number in enumerate(numbers) if number != n), None)
-    return None if odd is None else f"event {odd} has the sequence number {numbers[odd]!r}"
+def _sequence(found: list[Json]) -> Iterator[str]:
+    for n, event in enumerate(found):
+        if event.get("sequence_number") != n:
+            yield f"event {n} has the sequence number {event.get('sequence_number')!r}"
 
 
-def _begin(found: list[Json]) -> str | None:
+def _begin(found: list[Json]) -> Iterator[str]:
     kinds = [event["type"] for event in found]
     if kinds[0] != "response.created":
-        return f"the first event is {kinds[0]}, not response.created"
+        yield f"the first event is {kinds[0]}, not response.created"
     if sum(kind in ENDS for kind in kinds) != 1 or kinds[-1] not in ENDS:
-        return f"the last event is {kinds[-1]}"
-    return None
+        yield f"the last event is {kinds[-1]}"
 
 
-def _response(found: list[Json]) -> str | None:
+def _response(found: list[Json]) -> Iterator[str]:
     """The response object in the first and the last event."""
     bodies = [event["response"] for event in found if isinstance(event.get("response"), dict)]
-    if not bodies:
-        return None
     ids = {repr(body.get("id")) for body in bodies}
-    if len(ids) != 1:
-        return f"events of one answer tell the response ids {', '.join(sorted(ids)[:3])}"
-    return next(response_fields(bodies[-1]), None)
+    if len(ids) > 1:
+        yield f"events of one answer tell the response ids {', '.join(sorted(ids)[:3])}"
+    for body in bodies[-1:]:
+        yield from response_fields(body)
 
 
-def _items(found: list[Json]) -> str | None:
+def _items(found: list[Json]) -> Iterator[str]:
     """Every item: added, then its deltas, then done, each index once and in order."""
     open_: set[Any] = set()
     seen: list[Any] = []
@@ -209,19 +195,18 @@ def _items(found: list[Json]) -> str | None:
         index, kind = event.get("output_index"), event["type"]
         if kind == ADDED:
             if index in seen:
-                return f"a second item has the output_index {index}"
+                yield f"a second item has the output_index {index}"
             seen.append(index)
             open_.add(index)
         elif index is not None and index not in open_:
-            return f"{kind} for output_index {index!r}, which is not open"
+            yield f"{kind} for output_index {index!r}, which is not open"
         if kind == DONE_ITEM:
             open_.discard(index)
     if open_ or seen != list(range(len(seen))):
-        return f"items have the indexes {seen}; not done: {sorted(map(str, open_))}"
-    return None
+        yield f"items have the indexes {seen}; not done: {sorted(map(str, open_))}"
 
 
-def _item_ids(found: list[Json]) -> str | None:
+def _item_ids(found: list[Json]) -> Iterator[str]:
     ids: dict[Any, Any] = {}
     for event in found:
         index, item = event.get("output_index"), event.get("item")
@@ -229,23 +214,23 @@ def _item_ids(found: list[Json]) -> str | None:
         if index is None:
             continue
         if not is_text(told_id):
-            return f"{event['type']} tells no item id"
+            yield f"{event['type']} tells no item id"
         if ids.setdefault(index, told_id) != told_id:
-            return f"item {index} has the ids {ids[index]!r:.80} and {told_id!r:.80}"
-    return "two items have one id" if len(set(ids.values())) != len(ids) else None
+            yield f"item {index} has the ids {ids[index]!r:.80} and {told_id!r:.80}"
+    if len(set(ids.values())) != len(ids):
+        yield "two items have one id"
 
 
-def _call_ids(found: list[Json]) -> str | None:
+def _call_ids(found: list[Json]) -> Iterator[str]:
     ids: dict[Any, Any] = {}
     for event in found:
         item, index = event.get("item"), event.get("output_index")
         if isinstance(item, dict) and item.get("type") == "function_call":
             call_id = item.get("call_id")
             if not is_text(call_id):
-                return f"a call's call_id is {call_id!r:.80}"
+                yield f"a call's call_id is {call_id!r:.80}"
             if ids.setdefault(index, call_id) != call_id:
-                return f"a call has the call_id {ids[index]!r:.80} and then {call_id!r:.80}"
-    return None
+                yield f"a call has the call_id {ids[index]!r:.80} and then {call_id!r:.80}"
 
 
 def _place(event: Json) -> tuple[Any, Any]:
@@ -256,7 +241,7 @@ def _place(event: Json) -> tuple[Any, Any]:
 def _joined(what: str, value: str) -> Facts:
     """The deltas of a kind join to the text of their done event, once for each place."""
 
-    def facts(found: list[Json]) -> str | None:
+    def said(found: list[Json]) -> Iterator[str]:
         joined: dict[Any, str] = {}
         done: set[Any] = set()
         for event in found:
@@ -266,25 +251,26 @@ def _joined(what: str, value: str) -> Facts:
             elif kind == f"response.{what}.done":
                 done.add(place)
                 if event.get(value) != joined.get(place, ""):
-                    return f"the deltas join to {joined.get(place, '')!r:.80}, done says {event.get(value)!r:.80}"
-        return None if done >= set(joined) else f"{len(joined)} items have {what} deltas, {len(done)} are done"
+                    yield f"the deltas join to {joined.get(place, '')!r:.80}, done says {event.get(value)!r:.80}"
+        if not done >= set(joined):
+            yield f"{len(joined)} items have {what} deltas, {len(done)} are done"
 
-    return facts
+    return said
 
 
-def _arguments(found: list[Json]) -> str | None:
-    if said := _joined("function_call_arguments", "arguments")(found):
-        return said
+def _arguments(found: list[Json]) -> Iterator[str]:
+    yield from _joined("function_call_arguments", "arguments")(found)
     done = sum(event["type"] == "response.function_call_arguments.done" for event in found)
     calls = len(calls_of(_done_items(found)))
-    return None if done == calls else f"{calls} calls are done, the arguments of {done}"
+    if done != calls:
+        yield f"{calls} calls are done, the arguments of {done}"
 
 
 def _done_items(found: list[Json]) -> list[Json]:
     return [each["item"] for each in found if each["type"] == DONE_ITEM and isinstance(each.get("item"), dict)]
 
 
-def _parts(found: list[Json]) -> str | None:
+def _parts(found: list[Json]) -> Iterator[str]:
     """Every text part: added before its first delta, done after its last, with the whole text."""
     open_: set[Any] = set()
     texts: dict[Any, str] = {}
@@ -294,44 +280,46 @@ def _parts(found: list[Json]) -> str | None:
             open_.add(place)
         elif kind == "response.output_text.delta":
             if place not in open_:
-                return "a text has deltas, and no response.content_part.added came before them"
+                yield "a text has deltas, and no response.content_part.added came before them"
             texts[place] = texts.get(place, "") + str(event.get("delta"))
         elif kind == "response.content_part.done":
             open_.discard(place)
             whole = part.get("text", "") if isinstance(part, dict) and part.get("type") == "output_text" else None
             if whole is not None and whole != texts.get(place, ""):
-                return f"a part is done with the text {whole!r:.80}, its deltas join to another"
-    return "a part is added, and no response.content_part.done follows" if open_ else None
+                yield f"a part is done with the text {whole!r:.80}, its deltas join to another"
+    if open_:
+        yield "a part is added, and no response.content_part.done follows"
 
 
-def _completed(found: list[Json]) -> str | None:
+def _completed(found: list[Json]) -> Iterator[str]:
     items, last = _done_items(found), found[-1].get("response")
     ended = last.get("output") or [] if isinstance(last, dict) else []
     if calls_of(items) != calls_of(ended):
-        return f"done items hold {len(calls_of(items))} calls, the final response {len(calls_of(ended))} or others"
+        yield f"done items hold {len(calls_of(items))} calls, the final response {len(calls_of(ended))} or others"
     kinds = [[item.get("type") for item in each if isinstance(item, dict)] for each in (items, ended)]
-    return None if kinds[0] == kinds[1] else f"the items done are {kinds[0]}, those of the final response {kinds[1]}"
+    if kinds[0] != kinds[1]:
+        yield f"the items done are {kinds[0]}, those of the final response {kinds[1]}"
 
 
 JUDGES: RowJudges = {
     "stream_events": _events,
     "chunk_form": _chunk_form,
     "finish_last": finish_last,
-    "delta_index": deltas(_index),
+    "delta_index": _of_deltas(_index),
     "delta_id": _once("id", lambda delta: delta.get("id")),
     "delta_type": _once("type", lambda delta: delta.get("type")),
     "delta_name": _once("name", lambda delta: function_of(delta).get("name")),
-    "delta_arguments": deltas(_pieces),
+    "delta_arguments": _of_deltas(_pieces),
     "usage_last": _usage_last,
     "events_names": named_events,
-    "events_sequence": _event_rule(_sequence),
-    "events_begin": _event_rule(_begin),
-    "events_response": _event_rule(_response),
-    "events_items": _event_rule(_items),
-    "events_item_ids": _event_rule(_item_ids),
-    "events_call_ids": _event_rule(_call_ids),
-    "events_arguments": _event_rule(_arguments),
-    "events_parts": _event_rule(_parts),
-    "events_text": _event_rule(_joined("output_text", "text")),
-    "events_completed": _event_rule(_completed),
+    "events_sequence": of_events(_sequence),
+    "events_begin": of_events(_begin),
+    "events_response": of_events(_response),
+    "events_items": of_events(_items),
+    "events_item_ids": of_events(_item_ids),
+    "events_call_ids": of_events(_call_ids),
+    "events_arguments": of_events(_arguments),
+    "events_parts": of_events(_parts),
+    "events_text": of_events(_joined("output_text", "text")),
+    "events_completed": of_events(_completed),
 }
