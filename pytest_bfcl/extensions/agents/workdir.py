@@ -199,7 +199,7 @@ def _copy(source: Path, target: Path, limit: int) -> int:
 
 
 def kill_group(process: asyncio.subprocess.Process | subprocess.Popen[str]) -> None:
-    """End a process in a session of its own, with all that it started."""
+    """End the leader of a session, with all that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
