@@ -25,7 +25,7 @@ from pytest_bfcl.session import closing, proof, runner, serving
 from pytest_bfcl.session.contender import Contender, UsersModelTrouble, check_contenders, variant_label
 from pytest_bfcl.session.earlier import EarlierParts, done_key, plan_trials, server_facts
 from pytest_bfcl.session.estimate import cost_lines, estimate_lines, skip_lines, skips_ahead
-from pytest_bfcl.session.evaluation import dry_run, run
+from pytest_bfcl.session.evaluation import dry_run, judged_record, run
 from pytest_bfcl.session.serving import (
     FoundServer,
     Settings,
@@ -37,7 +37,7 @@ from pytest_bfcl.session.serving import (
 )
 from pytest_bfcl.session.trial import Trial, expected_requests
 from pytest_bfcl.settings import Price
-from pytest_bfcl.transcript import Reply
+from pytest_bfcl.transcript import OtherReading, Reply, Step, Transcript, Turn
 from pytest_bfcl.troubles import AdapterTrouble
 from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
 from tests.recorded import same_as_recorded, tried
@@ -153,6 +153,42 @@ def test_runs(stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
                 yield [name, [told(line) for line in found.records]]
 
     same_as_recorded(HERE / f"runs_{'stored' if stored else 'held'}.jsonl", rows())
+
+
+def test_lines_of_conversations() -> None:
+    """What a line says beyond the verdict: verified data, another reading, calls by form, facts of a failure."""
+    entry = DATA.entry("simple_python_1")
+    (answer,) = entry.possible_answer or ()
+    ((name, accepted),) = answer.items()
+    calls = [{"name": name, "arguments": json.dumps({key: each[0] for key, each in accepted.items() if each[0] != ""})}]
+    other = {name: {key: ["else"] for key in accepted}}
+    verified = {"same": entry, "other": entry.model_copy(update={"possible_answer": [other]}), "excluded": "excluded",
+                "nothing": None}  # fmt: skip
+    outputs: dict[str, Any] = {"right": calls, "wrong": [{**calls[0], "arguments": "{}"}], "text": "no",
+                               "unknown": [*calls, {"name": "fly", "arguments": "{"}]}  # fmt: skip
+    served = Entry.model_validate({**OWN, "id": "mcp_0", "category": "mcp", "mcp": "a", "expect": EXPECTED[3]})
+    held = entry.model_copy(update={"function": [], "missed_function": {1: entry.function}})
+
+    def line(entry: Entry, output: Any, rules: str = "official", **values: Any) -> Any:
+        reply = Reply.from_output(output, finish_reason="stop")
+        turns = [Turn(steps=[Step(reply)])]
+        talk = Transcript(entry.id, entry.category, mode="fc", turns=turns, **values)
+        found = judged_record(entry, talk, rules=rules, price=Price(1, 1), model=as_model(right, "own:x", mode="fc"))
+        return [*told(found), found.get("facts"), found.get("other_reading"), found["model"]]
+
+    def rows() -> Iterator[Any]:
+        for (how, twin), (said, output), rules in product(verified.items(), outputs.items(), ("official", "corrected")):
+            yield [how, said, rules, line(entry.model_copy(update={"verified": twin}), output, rules)]
+        yield line(entry, calls, inference_error="Error during inference: 5")
+        for mode, by in (("fc", "leaderboard"), ("prompt", "evidence")):
+            yield line(entry, calls, other_reading=OtherReading(by, mode, underscore_names=False))  # type: ignore[arg-type]
+        yield line(held, calls)
+        for functions in ([], [ABOUT]):
+            for called in ("find-order", "find_order", "fly"):
+                output = [{"name": called, "arguments": '{"number": 1}'}]
+                yield [called, line(served, output, functions=functions)]
+
+    same_as_recorded(HERE / "lines.jsonl", rows())
 
 
 # -- people's own entries --------------------------------------------------------------------------------------------
