@@ -134,7 +134,8 @@ class MessagesJoiner(Joiner):
             if (trouble := place_trouble({**event, "type": "", "delta": None})) is not None:
                 self._message["error"] = trouble
             if isinstance(event.get("usage"), Mapping):
-                self._message["usage"] = {**(self._message.get("usage") or {}), **event["usage"]}
+                known = self._message.get("usage")
+                self._message["usage"] = {**(known if isinstance(known, Mapping) else {}), **event["usage"]}
         elif kind == "message_stop":
             self._ended = True
 

@@ -170,8 +170,8 @@ class ChatJoiner(Joiner):
         """The completion."""
         message: Parsed = {"content": None, **self._message}
         for name, pieces in self._pieces.items():
-            text = "".join(pieces)
-            message[name] = [*message[name], {"type": "text", "text": text}] if message.get(name) else text
+            text, known = "".join(pieces), message.get(name)
+            message[name] = [*known, {"type": "text", "text": text}] if known and isinstance(known, list) else text
         if self._calls:
             message["tool_calls"] = [call.whole() for call in self._calls]
             message["content"] = message["content"] or None  # servers open every stream with an empty text

@@ -65,7 +65,7 @@ class ResponsesJoiner(Joiner):
         elif kind == "response.output_item.done" and isinstance(item, Mapping):
             index = event.get("output_index")
             self._items[number if (number := place(index)) is not None else len(self._items)] = item
-            if item.get("type") in ITEM_KINDS and (trouble := place_trouble(item, codes=False)) is not None:
+            if str(item.get("type")) in ITEM_KINDS and (trouble := place_trouble(item, codes=False)) is not None:
                 self._trouble = self._trouble or trouble
         elif kind in _OVER and isinstance(response, Mapping) and (self._response is None or kind != _OVER[0]):
             self._response = response  # a response that failed is not healed by a later event

@@ -195,12 +195,84 @@ STREAMS: dict[str, tuple[Any, list[Any]]] = {
 }  # fmt: skip
 
 
-def joined(api: Any, data: bytes, size: int) -> Any:
+INSERTED: list[Any] = [
+    "error: busy\n\n", 'event: error\ndata: {"message": "busy"}\n\n', "event: error\n\n", "Exceptions\n\n",
+    "event: exception\ndata: no\n\n", "data: [done]\n\n", 'data: "busy"\n\n', 'data: ""\n\n', "data: [1]\n\n",
+    "retry: 5\n\n", "data:\n\n", "data: {\n\n", 'data: {"x":\ndata:1}\n\n', "\n\n", {"error": ""}, {"error": "busy"},
+    {"error": {"message": "busy", "code": 429}}, {"type": "error"}, {"type": "error", "error": {"message": "busy"}},
+    {"type": "message_delta", "error": {"message": "busy"}}, {"type": "message_delta", "usage": {"input_tokens": 4}},
+    *({"type": "message_delta", "delta": each} for each in
+      ({"stop_reason": "refusal"}, {"stop_reason": None}, {"stop_sequence": "x"})),
+    *({"type": "content_block_delta", "index": place, "delta": each} for place, each in
+      ((9, {"type": "text_delta", "text": "late"}), ("1", {"type": "future_delta", "text": "?"}),
+       (1, {"type": "citations_delta"}))),
+    {"type": "content_block_start", "index": 1, "content_block": "odd"}, {"type": "message_start", "message": 5},
+    {"choices": "odd"}, *({"choices": [each]} for each in
+      (5, {"index": 0, "finish_reason": "content_filter"}, {"index": 1, "delta": {"content": "other"}},
+       {"index": "0", "delta": {"content": "more"}, "error": {"message": "busy"}}, {"text": 5},
+       {"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"},
+       {"index": 0, "content_filter_results": {"hate": {"filtered": True}}, "delta": {}})),
+    *({"type": "response.output_item.done", "output_index": place, "item": {"type": "message", **each}}
+      for place, each in (("0", {"content": [{"type": "output_text", "text": "t"}]}),
+                          (None, {"status": "failed", "error": {"message": "busy"}}))),
+    {"type": "response.cancelled", "response": {"status": "cancelled"}},
+]  # fmt: skip
+
+
+def damaged(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Everything in an event left out, or of another type."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in parts:
+        for odd in (None, 7, "odd", [], {}):
+            changed = value.copy()
+            changed[key] = odd
+            yield f"{place}.{key} = {odd!r}", changed
+        for inner, found in damaged(each, f"{place}.{key}"):
+            changed = value.copy()
+            changed[key] = found
+            yield inner, changed
+
+
+def blocks(listed: list[Any], end: str = "data: [DONE]\n\n") -> bytes:
+    lines = (each if isinstance(each, str) else f"data: {json.dumps(each)}\n\n" for each in listed)
+    return ("".join(lines) + end).encode()
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_with_something_odd(name: str) -> None:
+    """With more events, before and after the end, and with any part of an event of another type."""
+    api, events = STREAMS[name]
+    good = events[:-1] if name == "messages" else events[:-2] if name == "responses" else events
+
+    def rows() -> Iterator[Any]:
+        for odd in INSERTED:
+            for place in (0, 2, len(good) - 1, len(good)):
+                found = tried(joined, api, blocks([*good[:place], odd, *good[place:]]), 10**9, errors=True)
+                yield [odd, place, found]
+            yield [odd, "the end", tried(joined, api, blocks(good) + blocks([odd], ""), 10**9, errors=True)]
+        for number, event in enumerate(good):
+            for how, changed in damaged(event):
+                listed = [*good[:number], changed, *good[number + 1 :]]
+                yield [number, how, tried(joined, api, blocks(listed), 10**9, errors=True)]
+
+    def packed() -> Iterator[Any]:
+        """Rows of one outcome together."""
+        fates: dict[str, list[str]] = {}
+        for *what, found in rows():
+            fates.setdefault(json.dumps(plain(found), default=str), []).append(" ".join(map(str, what)))
+        yield from ([json.loads(found), what] for found, what in fates.items())
+
+    same_as_recorded(HERE / f"odd_{name}.jsonl", packed())
+
+
+def joined(api: Any, data: bytes, size: int, *, errors: bool = False) -> Any:
     joiner = api.joiner()
     reader = EventReader(joiner)
     for start in range(0, len(data), size):
         reader.feed(data[start : start + size])
     reader.close()
+    if errors and reader.error is not None:
+        return reader.error
     reply = api.read(joiner.body())
     figures = [
         reply.reasoning,
@@ -217,10 +289,6 @@ def joined(api: Any, data: bytes, size: int) -> Any:
 def test_streams(name: str) -> None:
     """A stream whole, and with each of its events gone, twice, cut, out of order or of another shape."""
     api, events = STREAMS[name]
-
-    def blocks(listed: list[Any], end: str = "data: [DONE]\n\n") -> bytes:
-        lines = (each if isinstance(each, str) else f"data: {json.dumps(each)}\n\n" for each in listed)
-        return ("".join(lines) + end).encode()
 
     def rows() -> Iterator[Any]:
         for number in range(len(events)):
