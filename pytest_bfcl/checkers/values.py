@@ -249,8 +249,6 @@ def _equal_one(value: object, answers: Sequence[Any], rules: RuleSet) -> BrokenV
 
 def _check_text(value: str, answers: Sequence[Any]) -> BrokenValue | None:
     """Standardised comparison of texts (spec §6.4)."""
-    if value in answers:
-        return None
     wanted = standardise(value)
     if any(type(answer) is str and standardise(answer) == wanted for answer in answers):
         return None

@@ -150,6 +150,9 @@ def test_a_langchain_chat_model_is_asked_with_tools_and_not_through_its_generate
     chat = Chat()
     assert [(call.name, call.arguments) for call in ask(chat).tool_calls] == [("f", '{"a": 1}')]
     assert chat.bound == ["weather_lookup", "clock"]
+    for half in ("bind_tools", "ainvoke"):  # a part of its methods makes no chat model
+        other = SimpleNamespace(generate=lambda request: "said", **{half: lambda *given: 1 / 0})
+        assert ask(other).text == "said"
     chat.bound = None
     assert run(as_model(chat).generate(request())).tool_calls
     assert chat.bound is None

@@ -13,7 +13,8 @@ import pytest
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
-from pytest_bfcl.models import create_model
+from pytest_bfcl.models import create_model, endpoint
+from pytest_bfcl.models import prices as prices_of
 from pytest_bfcl.models.adversaries import (
     ADVERSARIES,
     adversaries_of,
@@ -24,13 +25,14 @@ from pytest_bfcl.models.adversaries import (
     right_calls,
 )
 from pytest_bfcl.models.anthropic import Messages
-from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import Chat, Completions
+from pytest_bfcl.models.base import Request, place
+from pytest_bfcl.models.chat import DIALECTS, GENERIC, Chat, Completions
+from pytest_bfcl.models.probing import _other_bases
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import Reply
+from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.transcript import ProviderState, Reply, Step, ToolCall, Transcript, Turn
 from tests.recorded import plain, same_as_recorded, tried
 
 HERE = Path(__file__).parent / "recorded"
@@ -140,6 +142,154 @@ def test_replies_to_entries(mode: Any) -> None:
     same_as_recorded(HERE / f"replies_{mode}.jsonl", rows())
 
 
+# -- what is sent, and at what price ---------------------------------------------------------------------------------
+
+TALK: list[Any] = [
+    {"role": "system", "content": "Be brief."}, {"role": "developer", "content": "And kind."},
+    {"role": "user", "content": "a"}, {"role": "user", "content": "b", "_own": 1}, {"role": "user", "content": ["c"]},
+    {"role": "assistant", "content": "hm", "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
+        {"id": "2", "type": "function", "function": {"name": "g", "arguments": "[1"}}]},
+    {"role": "tool", "tool_call_id": "1", "content": "one"}, {"role": "tool", "tool_call_id": "2", "content": "two"},
+    {"role": "user", "content": "d"}, {"role": "assistant", "content": None}, {"role": "assistant", "content": "so"},
+    {"role": "user", "content": "e"},
+]  # fmt: skip
+STATES: list[Any] = [
+    None,
+    {"api": "chat", "parts": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "x"}],
+     "fields": {"reasoning_details": [1], "audio": {}}, "call_fields": [{"extra_content": 1}],
+     "reasoning_field": "reasoning"},
+    {"api": "chat"}, {"api": "responses", "parts": [{"type": "reasoning", "id": "r"}, {"type": "message", "id": "m"}]},
+    {"api": "anthropic", "parts": [{"type": "thinking", "thinking": "hm"}, {"type": "redacted_thinking"},
+                                   {"type": "tool_use", "id": "1", "name": "f", "input": "[1"}]},
+]  # fmt: skip
+
+
+def test_what_is_sent() -> None:
+    """Bodies of each API and dialect, and what goes back of a reply under each policy."""
+    entries = [DATA.entry(name) for name in ("simple_python_1", "multi_turn_base_0")]
+    apis = [Responses(name) for name in ("gpt-4o", "o3-mini", "gpt-5", "codex-mini", "unheard-of")]
+    chats = [Chat(dialect, reasoning, store=store) for dialect in (GENERIC, *DIALECTS)
+             for reasoning, store in (("reference", None), ("keep", False), ("drop", True))]  # fmt: skip
+    others = [kind(*more) for reasoning in ("reference", "keep", "drop")
+              for kind, more in ((Messages, (reasoning,)), (Responses, ("o3", reasoning)))]  # fmt: skip
+
+    def rows() -> Iterator[Any]:
+        for entry, tools in product(entries, (True, False)):
+            for api in (*chats, *apis, Messages()):
+                asked = Request(entry, TALK, entry.function if tools else ())
+                yield ["body", api.style, api.body(asked, tools=tools)]
+        for state, api in product(STATES, (*chats, *others)):
+            kept = None if state is None else ProviderState.from_dict(state)
+            calls = (ToolCall("f", "{}", "1"), ToolCall("g", "{}", "2"))
+            for reply in (
+                Reply(text="x", reasoning="hm", state=kept),
+                Reply(tool_calls=calls, reasoning="hm", state=kept),
+            ):
+                yield ["back", api.remember(reply, reply.as_message(0, 0))]
+        for api in (*chats[:3], *others[:2], Completions()):
+            yield [
+                api.name,
+                api.path,
+                api.streaming,
+                api.reasons,
+                [
+                    api.joiner().wants(each)
+                    for each in (
+                        b"event: ping\ndata: {}",
+                        b"event: response.output_text.delta\n",
+                        b"event: response.completed\n",
+                        b"data: {}",
+                    )
+                ],
+            ]
+
+    def packed() -> Iterator[Any]:
+        fates: dict[str, int] = {}
+        for row in rows():
+            found = json.dumps(plain(row), default=str)
+            fates[found] = fates.get(found, 0) + 1
+        yield from ([count, json.loads(found)] for found, count in fates.items())
+
+    same_as_recorded(HERE / "sent.jsonl", packed())
+
+
+def test_prices_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What models, replies and conversations cost; which addresses are local, need a key or are none."""
+    rows_of = {"openai/m": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6, "litellm_provider": "openai"},
+               "m": {"input_cost_per_token": 3e-6}, "x/y": {"output_cost_per_token": 1}, "z": "odd"}  # fmt: skip
+    specs = ["openai:m", "anthropic:m", "litellm:x/m", "litellm:m", "litellm:x/y", "oracle:", "openai:none", "openai:z"]
+    replies = [Reply(input_tokens=one, output_tokens=two) for one, two in product((None, 0, 1000), (None, 0, 500))]
+    prices = [Price(), Price(1.0), Price(None, 2.0), Price(1.0, 2.0), Price(0.0, 0.0)]
+    urls = [
+        "http://localhost:1/v1",
+        "http://a.localhost",
+        "http://x.local/v1",
+        "http://127.0.0.1",
+        "http://10.0.0.1:9",
+        "x",
+        "http://8.8.8.8",
+        "https://api.openai.com/v1",
+        "https://openai.com",
+        "https://notopenai.com",
+        "https://h:0/v1",
+        "https://api.anthropic.com",
+        "https://user:pa%20ss@h/v1?q=1",
+        "https://h/v1/messages/",
+        "ftp://h",
+        "http://[::1",
+        "http://h:x/",
+        "http://[::1]:8000/v1",
+        "http://user@h",
+    ]
+
+    def rows() -> Iterator[Any]:
+        for table in ({}, rows_of):
+            monkeypatch.setattr(prices_of, "litellm_table", lambda table=table: table)
+            monkeypatch.setattr(
+                prices_of,
+                "our_table",
+                lambda: {"date": "d", "prices": {"m": [5, None], "none": [7, 8]}, "providers": ["far"]},
+            )
+            yield [
+                prices_of.lists(),
+                sorted(prices_of.litellm_providers()),
+                [prices_of.listed_price(each) for each in specs],
+            ]
+            for given, base in product(prices, (None, "http://h/v1")):
+                yield [prices_of.price_of(each, Settings(price=given, base_url=base)) for each in specs[:2]]
+        yield [prices_of.million(each) for each in (None, "1", 1, 2.5e-7, True)]
+        for price in prices:
+            yield [prices_of.reply_cost(each, price) for each in replies]
+            talks = [Transcript("e", "x", turns=[Turn(steps=[Step(each), Step(replies[-1])])]) for each in replies]
+            yield [prices_of.conversation_cost(each, price) for each in (*talks, Transcript("e", "x"))]
+            for limit in (None, 0.0, 0.001, 5.0):
+                budget, told = prices_of.Budget(limit, price), []
+                for each in replies:
+                    budget.charge(each)
+                    told.append([budget.spent_usd, budget.stop_reason()])
+                yield told
+        yield prices_of.conversation_cost(Transcript("e", "x"), None)
+        for url in urls:
+            yield [
+                url,
+                *(
+                    tried(each, url)
+                    for each in (
+                        endpoint.is_local,
+                        endpoint.is_openai,
+                        endpoint.needs_key,
+                        endpoint.check_url,
+                        endpoint._basic,
+                        _other_bases,
+                    )
+                ),
+            ]
+        yield [place(each) for each in (None, 0, 7, True, "0", "999", "1000", "x", "-1", 1.0)]
+
+    same_as_recorded(HERE / "prices.jsonl", [plain(row) for row in rows()])
+
+
 # -- streams ---------------------------------------------------------------------------------------------------------
 
 
@@ -246,9 +396,9 @@ def test_streams_with_something_odd(name: str) -> None:
 
     def rows() -> Iterator[Any]:
         for odd in INSERTED:
-            for place in (0, 2, len(good) - 1, len(good)):
-                found = tried(joined, api, blocks([*good[:place], odd, *good[place:]]), 10**9, errors=True)
-                yield [odd, place, found]
+            for at in (0, 2, len(good) - 1, len(good)):
+                found = tried(joined, api, blocks([*good[:at], odd, *good[at:]]), 10**9, errors=True)
+                yield [odd, at, found]
             yield [odd, "the end", tried(joined, api, blocks(good) + blocks([odd], ""), 10**9, errors=True)]
         for number, event in enumerate(good):
             for how, changed in damaged(event):

@@ -13,16 +13,27 @@ from typing import Any
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring import aggregate, model_info
 from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, compare_models, comparison_notes
-from pytest_bfcl.scoring.conduct import conduct_line, conduct_of
+from pytest_bfcl.scoring.comparison_rows import Row
+from pytest_bfcl.scoring.conduct import ConductTally, Remarks, ServedTally, conduct_line, conduct_of
 from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
 from pytest_bfcl.scoring.expectations import Expectations, read_expected
-from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
+from pytest_bfcl.scoring.gate_scope import (
+    Extent,
+    Scope,
+    entries_needed,
+    everything,
+    expected_half_width,
+    half_width,
+    members_of,
+    one_entry,
+    smallest_loss,
+)
 from pytest_bfcl.scoring.gates import GateCheck, gate_checks, gate_summary, parse_gate, unreachable
 from pytest_bfcl.scoring.gating import GateOptions, Gates, exit_code, gate_lines
 from pytest_bfcl.scoring.measurements import (
@@ -32,7 +43,7 @@ from pytest_bfcl.scoring.measurements import (
     measurement_of_run,
     open_measurement,
 )
-from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin, too_few
+from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin, too_few
 from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, score_records
 from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson
 from pytest_bfcl.scoring.summary import full_sizes, sizes_of, summarise
@@ -228,7 +239,7 @@ GATES = [["overall=50"], ["overall=90", "overall_v3=50"], ["multi_turn=60", "liv
          ["entries=60"], ["entries:live=60", "entries:parallel=90"], ["memory=1"], ["retired=50"], []]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["everything", "bundled", "rerun", "errors", "nothing"])
+@pytest.mark.parametrize("name", ["everything", "part", "bundled", "rerun", "errors", "nothing"])
 def test_gates(name: str) -> None:
     lines, facts, options = RUNS[name]
     summary = summarise(lines, fingerprint=facts, **options)  # type: ignore[arg-type]
@@ -421,6 +432,67 @@ def test_formulas_and_bounds() -> None:
         yield [expected_half_width(sizes) for sizes in ([], [1], [1] * 50, [4] * 50, [31] * 5, [100, 1, 1])]
 
     same_as_recorded(HERE / "formulas.jsonl", rows())
+
+
+def test_scopes_and_conduct() -> None:
+    """How much of a set was measured, what it can show, and what servers did."""
+    groups = ["overall", "overall_v3", *aggregate.FORMULAS, *GROUPS, *CATEGORIES, "memory detection", "x"]
+
+    def rows() -> Iterator[Any]:
+        for scope in (Scope(*each) for each in product((0, 5), (0, 5, 9), (False, True))):
+            yield [scope, one_entry(scope), *(scope.text(loss) for loss in (None, 0.0, 2.5, 100.0, 100.5))]
+        yield [[name, members_of(name)] for name in groups]
+        yield [half_width(value, bounds) for value in (0.0, 0.4, 1.0) for bounds in (None, (0.1, 0.5), [0.0, 1.0])]
+        yield [smallest_loss(-0.1, (-0.3, 0.1), looked_at) for looked_at in (0, 1, 2, 9)]
+        for name, (records, facts, options) in RUNS.items():
+            models = summarise(records, fingerprint=facts, **options)["models"]  # type: ignore[arg-type]
+            for full, repeat in product(({}, SIZES), (0, 1, 3)):
+                extents = [Extent(each, full, repeat) for each in models.values()]
+                yield [name, bool(full), repeat, everything(extents), [each.names for each in extents]]
+                for each, members in product(extents, map(members_of, ("live", "agentic", "parallel", "own"))):
+                    scopes = each.scope(members), each.scope(members, 2)
+                    yield [*scopes, each.entries(members), each.answerable(members), each.plain_share(members)]
+            counted, remarks, served = ConductTally(), Remarks(), ServedTally()
+            for record in records:
+                found = conduct_of(record, {"calls": 3, "broken": 1})  # type: ignore[arg-type]
+                counted.add(found)
+                remarks.add(record, record["category"])  # type: ignore[arg-type]
+                served.add(record)  # type: ignore[arg-type]
+                yield [found.has(fault) for fault in ("unknown", "broken", "invalid")]
+            numbers = [sorted(each.items()) for each in (counted.entries, counted.calls, counted.finish)]
+            yield [numbers, counted.to_dict(), list(remarks.sentences("m")), list(served.sentences())]
+        for outputs in ([], [[]], [[[]]], None, "", [[None, "x"]], [[[{"name": "f", "arguments": "{}"}]]]):
+            for calls in (None, [], [[]], [[[]]], [[[{"f": {}}]]], ["f()"], "odd"):
+                record: Any = {"id": "a", "category": "x", "outcome": "failed", "output": outputs, "calls": calls}
+                yield conduct_of(
+                    record
+                    | {
+                        "reasoning": [["hm", None]],
+                        "attempts": [[1, 2]],
+                        "latency_s": [[None, 2]],
+                        "finish_reasons": [["stop", "", None, 5]],
+                        "output_tokens": "odd",
+                    }
+                )
+
+    def packed() -> Iterator[Any]:
+        fates: dict[str, int] = {}
+        for row in rows():
+            found = json.dumps(plain(row), default=str)
+            fates[found] = fates.get(found, 0) + 1
+        yield from ([count, json.loads(found)] for found, count in fates.items())
+
+    same_as_recorded(HERE / "scopes.jsonl", packed())
+
+
+def test_a_margin_must_be_more_than_ruled_out() -> None:
+    """A loss of exactly the margin at worst is not ruled out; without a margin there is none to lose."""
+    row = Row("all", 10, 0.5, 0.5, 0.0, (-0.015, 0.015), 0, 0)
+    for margin, met in ((Margin(points=1.5), False), (Margin(points=1.6), True), (Margin(), False)):
+        assert noninferior(Comparison("a", "b", rows={"all": row}), margin).ok is met
+    assert too_few(Comparison("a", "b", rows={"all": row}), Margin(points=1.5)) is not None
+    assert too_few(Comparison("a", "b", rows={"all": row}), Margin(points=1.6)) is None
+    assert too_few(Comparison("a", "b"), Margin(1.0)) == "the baseline has a verdict on no selected entry of the data"
 
 
 def test_scores_with_all_that_a_reader_needs() -> None:
