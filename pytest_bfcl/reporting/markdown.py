@@ -25,6 +25,7 @@ from pytest_bfcl.reporting.scores import (
     score_rows,
     spent,
 )
+from pytest_bfcl.reporting.tables import Table, words
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, Summary
@@ -59,6 +60,13 @@ def cell(text: object) -> str:
     for character in "\\`*_[]|~":
         plain = plain.replace(character, f"\\{character}")
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+
+
+def table(found: Table) -> str:
+    """A table in GitHub's Markdown: figures to the right."""
+    rule = ["---" if number in found.texts else "---:" for number in range(len(found.head))]
+    rows = [[*map(cell, found.head)], rule, *([cell(words(each)) for each in row] for row in found.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _gates(gate: Fields) -> list[str]:

@@ -10,6 +10,7 @@ from unicodedata import combining, east_asian_width
 
 from pytest_bfcl.plain_text import printable
 from pytest_bfcl.reporting.rendering import visible
+from pytest_bfcl.reporting.tables import Cell, Table, words
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 GAP = "  "
@@ -33,30 +34,20 @@ class Printer:
         encoding = self._stream.encoding or "utf-8"
         self._stream.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
 
-    def table(
-        self,
-        head: Sequence[str],
-        rows: Sequence[Sequence[str]],
-        *,
-        left: int = 1,
-        styles: Sequence[str] = (),
-        spare: Sequence[str] = (),
-    ) -> None:
-        """Head, rule and rows between two empty lines; the first ``left`` columns are texts, the others figures.
-
-        On a terminal that is too narrow the columns ``spare`` go, in this order.
-        """
-        heading, *lines = aligned([head, *rows], left)
-        if spare and max(map(width, [heading, *lines])) > shutil.get_terminal_size().columns:
-            kept = [position for position, name in enumerate(head) if name != spare[0]]
-            cut = [[row[position] for position in kept] for row in (head, *rows)]
-            self.table(cut[0], cut[1:], left=left, styles=styles, spare=spare[1:])
+    def table(self, found: Table) -> None:
+        """Head, rule and rows between two empty lines; spare columns go on a terminal that is too narrow."""
+        left = next(place for place in range(len(found.head) + 1) if place not in found.texts)
+        heading, *lines = aligned([found.head, *([words(cell) for cell in row] for row in found.rows)], left)
+        longest = max(map(width, [heading, *lines]))
+        if found.spare and longest > shutil.get_terminal_size().columns:
+            self.table(found.without(found.spare[0]))
             return
         self.line()
         self.line(heading, "bold")
-        self.line("─" * max(map(width, [heading, *lines])))
-        for position, text in enumerate(lines):
-            self.line(text, styles[position] if styles else "")
+        self.line("─" * longest)
+        for row, text in zip(found.rows, lines, strict=True):
+            marks = {cell.mark for cell in row if isinstance(cell, Cell)}
+            self.line(text, "red" if "down" in marks else "green" if "up" in marks else "")
         self.line()
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.reporting.tables import filled
 from pytest_bfcl.runs.paths import write_here
 
 if TYPE_CHECKING:
@@ -109,33 +109,6 @@ def environment(*folders: Path) -> Environment:
     return made
 
 
-class Cell(NamedTuple):
-    """A cell of a table (``parts.html.jinja``) that is more than a text.
-
-    ``value``: what the column is sorted by; ``beside`` and ``below``: softer words after it and under it; ``href``:
-    where its text leads, ``link`` a word with another address; ``mark``: a class of the cell, ``chip`` one of its text.
-    """
-
-    text: str
-    value: object = None
-    beside: Sequence[str] = ()
-    below: Sequence[str] = ()
-    href: str = ""
-    link: tuple[str, str] | None = None
-    mark: str = ""
-    chip: str = ""
-    code: bool = False
-
-
-def filled(rows: Sequence[Sequence[str | Cell]], head: Sequence[str]) -> list[int]:
-    """The columns in which some row has a word or a figure; all of a table without rows."""
-    texts = [
-        [cell if isinstance(cell, str) else cell.text or cell.below or cell.beside for cell in row] for row in rows
-    ]
-    return [n for n in range(len(head)) if not rows or any(row[n] not in EMPTY for row in texts)]
-
-
-EMPTY: tuple[object, ...] = ("", "–", (), [])
 ANY_VALUE = "any value"
 """The text for an interval that excludes nothing."""
 

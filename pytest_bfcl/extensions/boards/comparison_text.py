@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.changed import Changed, Source
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.reporting.markdown import cell
+from pytest_bfcl.reporting.markdown import cell, table
 from pytest_bfcl.reporting.printing import Printer
-from pytest_bfcl.reporting.rendering import ANY_VALUE, Cell, is_open, percent, render, seconds, signed, thousands, usd
+from pytest_bfcl.reporting.rendering import ANY_VALUE, is_open, percent, render, seconds, signed, thousands, usd
 from pytest_bfcl.reporting.report import summary_of
+from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.runs.directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -65,43 +66,40 @@ def counts(comparison: Comparison) -> str:
     return f"{improved} improved, {regressed} regressed, {comparison.unchanged} unchanged"
 
 
-def kind(row: Row) -> str:
-    """``overall``, ``category`` or ``group``: the style of the row."""
-    return "overall" if row.name == "overall" else "category" if row.name in CATEGORIES else "group"
+def scores_table(comparison: Comparison) -> Table:
+    """Overall, groups of several categories, categories; a group equal to another row is left out.
+
+    Difference and interval are marked where chance is ruled out.
+    """
+    rows = list((comparison.rows or comparison.apart).values())
+    groups = [row for row in comparison.distinct(rows) if row.name not in CATEGORIES and len(row.categories) > 1]
+    shown = [*groups, *(row for row in rows if row.name in CATEGORIES)]
+    kinds = ["overall" if r.name == "overall" else "category" if r.name in CATEGORIES else "group" for r in shown]
+    return Table(HEAD, list(map(_cells, shown)), kinds=kinds, spare=("p", "regressed", "improved"))
 
 
-def row_cells(row: Row) -> tuple[str, ...]:
-    """The texts of one row, in the order of `HEAD`."""
+def _cells(row: Row) -> tuple[str | Cell, ...]:
     low, high = row.interval95
+    mark = "down" if high < 0 else "up" if low > 0 else ""
     return (
         row.name,
         str(row.entries),
         percent(row.before, 2),
         percent(row.after, 2),
-        signed(row.difference),
-        ANY_VALUE if is_open(row.interval95, -1.0) else f"{100 * low:+.1f} to {100 * high:+.1f}",
+        Cell(signed(row.difference), mark=mark),
+        Cell(ANY_VALUE if is_open(row.interval95, -1.0) else f"{100 * low:+.1f} to {100 * high:+.1f}", mark=mark),
         str(row.improved),
         str(row.regressed),
         "<0.0001" if row.chance < 0.0001 else f"{row.chance:.4f}",
     )
 
 
-def table_rows(comparison: Comparison) -> list[Row]:
-    """Overall, groups of several categories, categories; a group equal to another row is left out."""
-    rows = list((comparison.rows or comparison.apart).values())
-    groups = [row for row in comparison.distinct(rows) if row.name not in CATEGORIES and len(row.categories) > 1]
-    return [*groups, *(row for row in rows if row.name in CATEGORIES)]
-
-
-def tag_lines(comparison: Comparison) -> list[tuple[str, str, int]]:
-    """(tag before, tag after, entries), changes first, the most frequent first."""
+def tags_table(comparison: Comparison, *, changed: bool = False) -> Table:
+    """How many entries had which tags before and after: changes first, the most frequent first, or only changes."""
     found = [(before, after, count) for (before, after), count in comparison.tags.items()]
-    return sorted(found, key=lambda item: (item[0] == item[1], -item[2], item[0], item[1]))
-
-
-def direction(row: Row) -> Literal["up", "down", ""]:
-    """The direction that a row's interval shows; empty if it includes zero."""
-    return "down" if row.interval95[1] < 0 else "up" if row.interval95[0] > 0 else ""
+    found.sort(key=lambda item: (item[0] == item[1], -item[2], item[0], item[1]))
+    rows = [(before, after, str(count)) for before, after, count in found if not changed or before != after]
+    return Table(("tag before", "tag after", "entries"), rows, (0, 1))
 
 
 # Terminal.
@@ -113,9 +111,7 @@ def print_comparison(comparison: Comparison, margin: float = 0.0) -> None:
     printer.line(title(comparison), "bold")
     for note in comparison.notes:
         printer.line(f"note: {note}", "yellow")
-    rows = table_rows(comparison)
-    styles = [{"down": "red", "up": "green"}.get(direction(row), "") for row in rows]
-    printer.table(HEAD, [row_cells(row) for row in rows], styles=styles, spare=("p", "regressed", "improved"))
+    printer.table(scores_table(comparison))
     printer.line(counts(comparison))
     printer.line(verdict(comparison, margin), "bold red" if comparison.losses(margin) else "bold green")
     for heading, changes in _lists(comparison):
@@ -125,9 +121,8 @@ def print_comparison(comparison: Comparison, margin: float = 0.0) -> None:
             printer.line(f"  {change.text}")
         if len(changes) > SHOWN:
             printer.line(f"  … and {len(changes) - SHOWN} more (--markdown and --html list them)", "dim")
-    moved = [(before, after, str(count)) for before, after, count in tag_lines(comparison) if before != after]
-    if moved:
-        printer.table(("tag before", "tag after", "entries"), moved, left=2)
+    if (moved := tags_table(comparison, changed=True)).rows:
+        printer.table(moved)
     printer.line()
 
 
@@ -154,7 +149,7 @@ def _markdown(changed: Changed, margin: float, most: int | None) -> Iterator[str
     for note in comparison.notes:
         yield f"> {cell(note)}"
     yield f"**{cell(verdict(comparison, margin))}**"
-    yield _table(HEAD, [tuple(map(cell, row_cells(row))) for row in table_rows(comparison)])
+    yield table(scores_table(comparison))
     yield counts(comparison)
     for heading, changes in _lists(comparison):
         unnamed = 0 if most is None else max(0, len(changes) - most)
@@ -170,14 +165,8 @@ def _markdown(changed: Changed, margin: float, most: int | None) -> Iterator[str
             yield f"<details{opened}><summary>{heading}: {len(rest)} more</summary>"
             yield "\n".join(f"- {cell(change.text)}" for change in rest)
             yield "</details>"
-    moved = [(cell(before), cell(after), str(count)) for before, after, count in tag_lines(comparison)]
-    if moved:
-        yield _table(("tag before", "tag after", "entries"), moved)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+    if (moved := tags_table(comparison)).rows:
+        yield table(moved)
 
 
 TEMPLATE = "comparison.html.jinja"
@@ -196,7 +185,7 @@ def comparison_values(
 ) -> Parsed:
     """The values of the page's `TEMPLATE`; of each comparison ``most`` changes are shown side by side."""
     sections = [_section(each, entry, margin, page, most) for each in found]
-    return {"sections": sections, "head": HEAD, "usage_head": USAGE}
+    return {"sections": sections, "usage_head": USAGE}
 
 
 def _section(changed: Changed, entry: Source, margin: float, page: Path | None, most: int) -> Parsed:
@@ -204,7 +193,7 @@ def _section(changed: Changed, entry: Source, margin: float, page: Path | None, 
     pass now, and the difference.
     """
     found = changed.comparison
-    worst, rows = found.regressed_worst_first, table_rows(found)
+    worst = found.regressed_worst_first
     regressed = list(changed.opened(worst, entry, page=page, most=most))
     improved = list(changed.opened(found.improved, entry, page=page, most=max(most - len(worst), 0)))
     both = [*regressed, *improved]
@@ -215,23 +204,16 @@ def _section(changed: Changed, entry: Source, margin: float, page: Path | None, 
         "lost": bool(found.losses(margin)),
         "counts": counts(found),
         "notes": found.notes,
-        "rows": [_marked(row) for row in rows],
-        "kinds": [kind(row) for row in rows],
+        "scores": scores_table(found),
         "regressed": regressed,
         "improved": improved,
         "categories": Counter(each.change.category for each in both).most_common(),
-        "tags": [(before, after, str(count)) for before, after, count in tag_lines(found)],
+        "tags": tags_table(found),
         "pairs": [(before, after, str(count)) for (before, after), count in pairs.most_common()],
         "left_out": sum(each.pair is None and not each.beside for each in both),
         "causes": [(cause, str(lost), str(won), f"{won - lost:+d}") for cause, lost, won in changed.causes()],
         "usage": list(_usage(changed)),
     }
-
-
-def _marked(row: Row) -> list[str | Cell]:
-    """The cells of a row, difference and interval coloured where chance is ruled out."""
-    cells = row_cells(row)
-    return [Cell(text, mark=direction(row)) if number in (4, 5) else text for number, text in enumerate(cells)]
 
 
 def _usage(changed: Changed) -> Iterator[tuple[str, ...]]:

@@ -23,6 +23,7 @@ from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, points, span
+from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.lines import staged
@@ -224,24 +225,20 @@ def print_histories(found: Histories) -> None:
     for model, (_, lines) in found.models.items():
         printer.line(clean(model), "bold")
         longest = max(len(line.points) for line in lines)
-        rows = [(*cells, shown.ljust(min(longest, SHOWN))) for *cells, shown in map(_cells, lines)]
-        printer.table(HEAD, rows, styles=[_style(line) for line in lines], spare=("first", "before", "course"))
+        rows = [_cells(line, min(longest, SHOWN)) for line in lines]
+        printer.table(Table(HEAD, rows, spare=("first", "before", "course")))
 
 
-def _style(line: HistoryLine) -> str:
-    if not line.outside:
-        return ""
-    return "red" if line.points[-1].value < line.points[-2].value else "green"
-
-
-def _cells(line: HistoryLine) -> tuple[str, ...]:
+def _cells(line: HistoryLine, longest: int) -> tuple[str | Cell, ...]:
     values = [point.value for point in line.points]
     last = line.points[-1]
     before = line.points[-2].value if len(line.points) > 1 else None
     interval = f"{points(last.interval[0])} to {points(last.interval[1])}" if last.interval else ""
-    change = f"{100 * (last.value - before):+.1f}" if before is not None and last.joined else ""
+    change: str | Cell = f"{100 * (last.value - before):+.1f}" if before is not None and last.joined else ""
+    if line.outside and before is not None:
+        change = Cell(f"{change} !", mark="down" if last.value < before else "up")
     shown = (line.name, percent(values[0]), percent(before) if before is not None else "", percent(last.value))
-    return (*shown, interval, change + (" !" if line.outside else ""), course(values[-SHOWN:]))
+    return (*shown, interval, change, course(values[-SHOWN:]).ljust(longest))
 
 
 def course(values: Sequence[float]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.published import (
@@ -16,8 +16,9 @@ from pytest_bfcl.extensions.boards.published import (
     kept,
 )
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.reporting.rendering import Cell, environment, percent, span
+from pytest_bfcl.reporting.rendering import environment, percent, span
 from pytest_bfcl.reporting.sections import Section
+from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.scoring.statistics import Interval, interval
 from pytest_bfcl.scoring.summary import plain_records
 
@@ -29,15 +30,6 @@ MOST_MODELS = 6
 HEAD = ("published rank", "model", "organisation", "score", "published overall")
 
 
-class Table(NamedTuple):
-    """Measured models over the same columns, and the published rows, best first; ``kinds``: the class of each row."""
-
-    basis: str
-    head: tuple[str, ...]
-    rows: list[tuple[str | Cell, ...]]
-    kinds: list[str]
-
-
 def published_values(shown: Shown) -> Parsed:
     """``description``, ``marks`` and ``tables``: one for each set of the models' columns."""
     groups: dict[tuple[str, ...], list[Comparison]] = {}
@@ -47,7 +39,8 @@ def published_values(shown: Shown) -> Parsed:
     return {"description": shown.board.description, "marks": shown.marks, "tables": tables}
 
 
-def _table(group: Sequence[Comparison]) -> Table:
+def _table(group: Sequence[Comparison]) -> tuple[str, Table]:
+    """Measured models over the same columns, and the published rows, best first; what the score is of."""
     first = group[0]
     if first.complete:
         basis = "The overall score, with today's weights."
@@ -59,7 +52,8 @@ def _table(group: Sequence[Comparison]) -> Table:
     measured = {each.model for each in group}
     lines.sort(key=lambda line: (-line[0], line[1] not in measured, line[1]))
     head = (*HEAD, *(f"{each.model} is away" for each in group))
-    return Table(basis, head, [cells for *_, cells in lines], ["group" if c[0] == "–" else "" for *_, c in lines])
+    rows = [cells for *_, cells in lines]
+    return basis, Table(head, rows, (1, 2), ["group" if row[0] == "–" else "" for row in rows])
 
 
 def _measured(each: Comparison, models: int) -> tuple[str | Cell, ...]:

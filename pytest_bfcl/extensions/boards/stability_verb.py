@@ -17,10 +17,11 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.reporting.printing import Printer
-from pytest_bfcl.reporting.rendering import Cell, percent, render
+from pytest_bfcl.reporting.rendering import percent, render
+from pytest_bfcl.reporting.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.boards.stability import CategoryStability, SmokeSet, Stability
+    from pytest_bfcl.extensions.boards.stability import SmokeSet, Stability
 
 SUMMARY = "compare many runs of one model"
 
@@ -112,19 +113,21 @@ TEMPLATE = "stability.html.jinja"
 HEAD = ("category", "entries", "always", "flaky", "never", "accuracy", "flip rate", "95 % interval", "noise floor")
 
 
-def row_cells(row: CategoryStability) -> tuple[str, ...]:
-    """The texts of one row, in the order of `HEAD`."""
-    low, high = row.interval95
-    first, last = min(row.accuracies), max(row.accuracies)
-    return (
-        row.category,
-        str(row.entries),
-        *(str(row.counts[state]) for state in ("always", "flaky", "never")),
-        percent(first) if first == last else f"{percent(first)} – {percent(last)}",
-        percent(row.flip_rate),
-        f"{percent(low)} – {percent(high)}",
-        f"{100 * row.noise:.1f} points",
-    )
+def categories_table(found: Stability) -> Table:
+    """A row for each category."""
+    rows = []
+    for row in found.categories:
+        (low, high), first, last = row.interval95, min(row.accuracies), max(row.accuracies)
+        rows.append((
+            row.category,
+            str(row.entries),
+            *(str(row.counts[state]) for state in ("always", "flaky", "never")),
+            percent(first) if first == last else f"{percent(first)} – {percent(last)}",
+            percent(row.flip_rate),
+            f"{percent(low)} – {percent(high)}",
+            f"{100 * row.noise:.1f} points",
+        ))  # fmt: skip
+    return Table(HEAD, rows, spare=("95 % interval", "entries", "accuracy"))
 
 
 def smoke_text(smoke: SmokeSet) -> str:
@@ -141,7 +144,7 @@ def print_stability(found: Stability, smoke: SmokeSet | None = None) -> None:
     printer.line(f"{len(found.runs)} runs: {', '.join(found.runs)}")
     for note in found.notes:
         printer.line(note, "yellow")
-    printer.table(HEAD, list(map(row_cells, found.categories)), spare=("95 % interval", "entries", "accuracy"))
+    printer.table(categories_table(found))
     printer.line("noise floor: two runs of the same model differ by more in one pair of twenty")
     if found.left_out:
         printer.line(f"left out: {found.left_out} entries that some run did not judge")
@@ -162,8 +165,7 @@ def stability_values(
     return {
         "found": found,
         "notes": [*found.notes, *left_out],
-        "head": HEAD,
-        "rows": [row_cells(row) for row in found.categories],
+        "table": categories_table(found),
         "flaky": [(entry(each.id), " ".join("✓" if passed else "✗" for passed in each.passed)) for each in flaky],
         "never": [(entry(each),) for each in found.ids("never")],
         "smoke": smoke_text(smoke) if smoke else "",

@@ -10,6 +10,7 @@ from pytest_bfcl.extensions.boards.verification import HARD_MARGIN, Row, Side, V
 from pytest_bfcl.json_types import JsonObject
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, render, signed
+from pytest_bfcl.reporting.tables import Table
 from pytest_bfcl.scoring.conduct import FAULTS
 
 SHARES = {"precision": "precision", "recall": "recall", "f1": "F1"}
@@ -74,7 +75,6 @@ HEAD = (
     "entries that …", "entries", "reference", "served", "difference", "99 % interval", "noise floor",
     "loss at most", "margin", "",
 )  # fmt: skip
-SPARE = ("noise floor", "entries", "difference", "margin", "loss at most")
 TABLE_HEAD = (
     "rank", "run", "verdict", "entries", "calls", "valid", "unknown", "broken", "invalid", "reasoning only", "empty",
     "errors", "accuracy", "trigger F1", "seconds", "tokens",
@@ -84,8 +84,13 @@ CHIPS = {"same": "passed", "other": "failed", "unknown": "skipped"}
 WORDS = {"same": "same", "other": "differs", "unknown": "too few"}
 
 
-def row_cells(row: Row) -> tuple[str, ...]:
-    """The texts of one measure, in the order of `HEAD`."""
+def measures_table(found: Verification) -> Table:
+    """A row for each measure."""
+    spare = ("noise floor", "entries", "difference", "margin", "loss at most")
+    return Table(HEAD, list(map(_cells, found.rows)), spare=spare)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
     low, high = row.interval99
     apart = row.is_told_apart and row.loss
     mark = ("differs" if apart > 0 else "better") if apart else "" if row.is_same else "too few"
@@ -128,7 +133,7 @@ def print_verification(found: Verification) -> None:
     """Measures, facts, the verdict last."""
     printer = Printer()
     printer.line(f"{found.served.label} against {found.reference.label}: {found.entries:,} entries", "bold")
-    printer.table(HEAD, list(map(row_cells, found.rows)), spare=SPARE)
+    printer.table(measures_table(found))
     for line in fact_lines(found):
         printer.line(line)
     printer.line(sentence(found), COLOURS[found.verdict])
@@ -158,11 +163,11 @@ def _order(each: Compared) -> tuple[float, float, float]:
     return (-(f1 or 0.0), -(side.tally.valid_share or 0.0), -(side.accuracy or 0.0))
 
 
-def table_rows(sides: Sequence[Compared]) -> list[tuple[str, ...]]:
-    """Lines of the table in the order of `TABLE_HEAD`, the best run first; ties share a rank."""
+def runs_table(sides: Sequence[Compared]) -> Table:
+    """A row for each run, the best first; ties share a rank."""
     ordered = sorted(sides, key=_order)
     orders = list(map(_order, ordered))
-    return [
+    rows = [
         (
             str(1 + orders.index(_order((side, found)))),
             side.label,
@@ -179,12 +184,8 @@ def table_rows(sides: Sequence[Compared]) -> list[tuple[str, ...]]:
         )
         for side, found in ordered
     ]
-
-
-def print_table(sides: Sequence[Compared]) -> None:
-    """The table of several runs."""
     spare = ("empty", "reasoning only", "tokens", "seconds", "unknown", "broken", "invalid", "entries")
-    Printer().table(TABLE_HEAD, table_rows(sides), left=2, spare=spare)
+    return Table(TABLE_HEAD, rows, (1, 0, 2), spare=spare)
 
 
 def verification_html(found: Sequence[Verification], sides: Sequence[Compared]) -> str:
@@ -192,10 +193,8 @@ def verification_html(found: Sequence[Verification], sides: Sequence[Compared]) 
     return render(
         TEMPLATE,
         TEMPLATES,
-        table_head=TABLE_HEAD,
-        table=table_rows(sides) if len(sides) > 1 else [],
-        head=HEAD,
+        table=runs_table(sides) if len(sides) > 1 else None,
         chips=CHIPS,
         words=WORDS,
-        sections=[(each, sentence(each), list(map(row_cells, each.rows)), list(fact_lines(each))) for each in found],
+        sections=[(each, sentence(each), measures_table(each), list(fact_lines(each))) for each in found],
     )

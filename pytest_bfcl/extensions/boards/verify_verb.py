@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.reporting.printing import Printer
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.served_runs import Find, ServedRun
@@ -55,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.extensions.boards.served_runs import open_served, verify_runs
     from pytest_bfcl.extensions.boards.verification import side_of
     from pytest_bfcl.extensions.boards.verification_text import (
-        print_table,
         print_verification,
+        runs_table,
         to_dict,
         verification_html,
         written_side,
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     for path in written:  # first: a reader like `head` may end the printing
         write_file(path, texts[path])
     if args.table:
-        print_table(sides)
+        Printer().table(runs_table(sides))
     else:
         print_verification(found[0])
     for path in written:

@@ -12,7 +12,8 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.reporting.markdown import cell
+from pytest_bfcl.reporting.markdown import cell, table
+from pytest_bfcl.reporting.tables import Table
 from pytest_bfcl.scoring.aggregate import FORMULAS, ROW_OF_A_GROUP
 from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record
 
@@ -68,9 +69,8 @@ _ESCAPED = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textas
 def markdown(run: Path, folder: Path) -> list[Path]:
     """``scores.md``; each note once, below the table."""
     rows, notes = _noted(Finished.open(run))
-    table = [HEAD, ("---",) * len(HEAD), *(tuple(map(cell, row)) for row in rows)]
     below = [f"\n{number}: {cell(note)}" for note, number in notes.items()]
-    return _written(folder / "scores.md", [*(f"| {' | '.join(row)} |" for row in table), *below])
+    return _written(folder / "scores.md", [table(Table(HEAD, rows, range(len(HEAD)))), *below])
 
 
 def latex(run: Path, folder: Path) -> list[Path]:

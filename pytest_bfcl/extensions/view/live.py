@@ -20,7 +20,8 @@ from pytest_bfcl.extensions.view.index import Row, RunIndex
 from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.extensions.view.summaries import ModelFigures, figures_of, tallies_of
-from pytest_bfcl.reporting.rendering import Cell, percent, span
+from pytest_bfcl.reporting.rendering import percent, span
+from pytest_bfcl.reporting.tables import Cell
 from pytest_bfcl.runs.directory import RunDirectory
 
 EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0

@@ -27,7 +27,7 @@ from pytest_bfcl.extensions.view.summaries import RunSummary, summary_now
 from pytest_bfcl.extensions.wire import outcome as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.rendering import Cell
+from pytest_bfcl.reporting.tables import Cell
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.tally import VERDICTS

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.rendering import Cell
+from pytest_bfcl.reporting.tables import Cell
 from pytest_bfcl.runs.paths import write_here
 
 INDEX = "index.html"

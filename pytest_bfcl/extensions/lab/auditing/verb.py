@@ -80,12 +80,13 @@ def run(args: argparse.Namespace) -> int:
 def _print(found: Sequence[Defect]) -> None:
     from pytest_bfcl.extensions.lab.auditing.rules import RULES
     from pytest_bfcl.reporting.printing import Printer
+    from pytest_bfcl.reporting.tables import Table
 
     printer = Printer()
     counted = Counter(defect.rule_name for defect in found)
     if counted:
         rows = [(name, RULES[name].title, RULES[name].level, str(counted[name])) for name in RULES if counted[name]]
-        printer.table(("rule", "what it is", "level", "findings"), rows, left=3)
+        printer.table(Table(("rule", "what it is", "level", "findings"), rows, (0, 1, 2)))
     ordered = sorted(found, key=lambda defect: defect.rule.level == "reading")
     for defect in ordered[:SHOWN]:
         printer.line(str(defect))

@@ -1,0 +1,60 @@
+"""A table as data, which a terminal, Markdown and pages show each in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+EMPTY: tuple[object, ...] = ("", "–", (), [])
+
+
+class Cell(NamedTuple):
+    """A cell that is more than a text.
+
+    ``value``: what the column is sorted by; ``beside`` and ``below``: softer words after it and under it; ``href``:
+    where its text leads, ``link`` a word with another address; ``mark``: a class of the cell (``up`` and ``down`` also
+    colour the line on a terminal), ``chip`` one of its text.
+    """
+
+    text: str
+    value: object = None
+    beside: Sequence[str] = ()
+    below: Sequence[str] = ()
+    href: str = ""
+    link: tuple[str, str] | None = None
+    mark: str = ""
+    chip: str = ""
+    code: bool = False
+
+
+class Table(NamedTuple):
+    """Rows of cells under a head. ``texts`` are the places of columns of words, the first of which names the row; all
+    others are figures. ``kinds``: the class of each row; ``spare``: the columns that a narrow terminal goes without, in
+    this order.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+    texts: Sequence[int] = (0,)
+    kinds: Sequence[str] = ()
+    spare: Sequence[str] = ()
+
+    def without(self, name: str) -> Table:
+        """The table without a column of its head, its words first."""
+        kept = [place for place, each in enumerate(self.head) if each != name]
+        rows = [[row[place] for place in kept] for row in self.rows]
+        texts = [number for number, place in enumerate(kept) if place in self.texts]
+        return Table([self.head[place] for place in kept], rows, texts, self.kinds, self.spare[1:])
+
+
+def words(cell: str | Cell) -> str:
+    """The text of a cell."""
+    return cell if isinstance(cell, str) else cell.text
+
+
+def filled(rows: Sequence[Sequence[str | Cell]], head: Sequence[str]) -> list[int]:
+    """The columns in which some row has a word or a figure; all of a table without rows."""
+    texts = [
+        [cell if isinstance(cell, str) else cell.text or cell.below or cell.beside for cell in row] for row in rows
+    ]
+    return [n for n in range(len(head)) if not rows or any(row[n] not in EMPTY for row in texts)]
