@@ -23,9 +23,10 @@ from pytest_bfcl.reporting.scores import (
     lost_calls,
     matrix,
     score_rows,
+    score_table,
     spent,
 )
-from pytest_bfcl.reporting.tables import Table, words
+from pytest_bfcl.reporting.tables import Table, filled, words
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, Summary
@@ -41,7 +42,7 @@ def write_markdown(summary: Fields) -> str:
     blocks += [f"> {cell(notice)}" for notice in overview.notices(summary)]
     blocks += _gates(summary.get("gate") or {})
     if len(models) == 1:
-        blocks += [_scores(score_rows(model, summary["fingerprint"])) for model in models.values()]
+        blocks += [table(score_table(score_rows(model, summary["fingerprint"]))) for model in models.values()]
     elif models:
         blocks.append(_matrix(matrix(models, summary["fingerprint"]), list(models)))
     for name, model in models.items():
@@ -63,10 +64,13 @@ def cell(text: object) -> str:
 
 
 def table(found: Table) -> str:
-    """A table in GitHub's Markdown: figures to the right."""
+    """A table in GitHub's Markdown without empty columns: figures to the right, names of groups bold."""
+    found = found.of(filled(found.rows, found.head))
     rule = ["---" if number in found.texts else "---:" for number in range(len(found.head))]
-    rows = [[*map(cell, found.head)], rule, *([cell(words(each)) for each in row] for row in found.rows)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = [[cell(words(each)) for each in row] for row in found.rows]
+    for kind, row in zip(found.kinds, rows, strict=False):
+        row[0] = row[0] if kind == "category" else f"**{row[0]}**"
+    return "\n".join(f"| {' | '.join(row)} |" for row in ([*map(cell, found.head)], rule, *rows))
 
 
 def _gates(gate: Fields) -> list[str]:
@@ -76,29 +80,6 @@ def _gates(gate: Fields) -> list[str]:
     return ["\n".join(["**Gates**", "", *lines])] if lines else []
 
 
-def _scores(rows: list[ScoreRow]) -> str:
-    lines = [
-        "| category | correct | official | 95 % interval | corrected | errors | skipped |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for row in rows:
-        count = f"{row.passed} / {row.judged}" if row.judged else ""
-        official = "not run" if row.judged == 0 and row.accuracy is None else percent(row.accuracy)
-        values = [official, _interval(row), percent(row.corrected), row.errors or "", row.skipped or ""]
-        name = cell(row.name) if row.kind == "category" else f"**{cell(row.name)}**"
-        lines.append("| " + " | ".join(map(str, [name + _why(row), count, *values])) + " |")
-    return "\n".join(lines)
-
-
-def _why(row: ScoreRow) -> str:
-    """Why there is no overall score; the report has the formulas."""
-    return (
-        f"<br><sub>{cell(row.note)}</sub>"
-        if row.name == PARTIAL or (row.kind == "overall" and row.accuracy is None)
-        else ""
-    )
-
-
 def _matrix(rows: list[MatrixRow], models: list[str]) -> str:
     head = "| category | " + " | ".join(cell(model) for model in models) + " |"
     lines = [head, "| --- |" + " ---: |" * len(models)]
@@ -106,7 +87,7 @@ def _matrix(rows: list[MatrixRow], models: list[str]) -> str:
         values = [
             "not run"
             if each is None or each.accuracy is None
-            else f"{percent(each.accuracy)} ({_interval(each)}{_verified(each)})"
+            else f"{percent(each.accuracy)} ({span(each.interval)}{_verified(each)})"
             for each in row.cells
         ]
         name = cell(row.name) if row.kind == "category" else f"**{cell(row.name)}**"
@@ -118,10 +99,6 @@ def _verified(row: ScoreRow) -> str:
     return "" if row.verified is None else f"; verified {points(row.verified)}"
 
 
-def _interval(row: ScoreRow) -> str:
-    return span(row.interval)
-
-
 def _reason(name: str) -> str:
     """The broken rule in words, and its name."""
     rule = rule_of(name, {})
@@ -131,6 +108,9 @@ def _reason(name: str) -> str:
 def _facts(model: Fields, fingerprint: Fields) -> Iterator[str]:
     if basis := headline_basis(model, fingerprint):
         yield cell(basis)
+    for row in score_rows(model, fingerprint):  # the report has the formulas
+        if row.name == PARTIAL or (row.kind == "overall" and row.accuracy is None):
+            yield f"{cell(row.name)}: {cell(row.note)}"
     yield from caveats(model, cell)
     if model["failure_counts"]:
         yield "failures: " + ", ".join(f"{cell(tag)} {count}" for tag, count in model["failure_counts"].items())

@@ -176,10 +176,9 @@ def _details(name: str, model: Summary, models: int, listing: Listing, fingerpri
     return {
         "name": name,
         "filter": f"&model={quote(model['model'])}" if models > 1 else "",
-        "rows": rows,
+        "scores": scores.score_table(rows, notes=True),
         "brief": scores.brief(rows),
         "known": any(score.get("known_issues") for score in model["categories"].values()),
-        "verified": any(score.get("reviewed") for score in model["categories"].values()),
         "tags": list(model["failure_counts"].items()),
         "reasons": reasons[:MAX_REASONS],
         "lost_calls": scores.lost_calls(model),

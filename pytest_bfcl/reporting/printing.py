@@ -40,7 +40,8 @@ class Printer:
         heading, *lines = aligned([found.head, *([words(cell) for cell in row] for row in found.rows)], left)
         longest = max(map(width, [heading, *lines]))
         if found.spare and longest > shutil.get_terminal_size().columns:
-            self.table(found.without(found.spare[0]))
+            kept = found.of([place for place, name in enumerate(found.head) if name != found.spare[0]])
+            self.table(kept._replace(spare=found.spare[1:]))
             return
         self.line()
         self.line(heading, "bold")

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.printing import aligned
 from pytest_bfcl.reporting.rendering import percent
-from pytest_bfcl.reporting.scores import caveats, formula_text, group_formula, headline_basis, lost_calls, spent
+from pytest_bfcl.reporting.scores import (
+    HEAD,
+    ScoreRow,
+    caveats,
+    formula_text,
+    group_formula,
+    headline_basis,
+    lost_calls,
+    score_rows,
+    score_table,
+    spent,
+)
+from pytest_bfcl.reporting.tables import words
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.conduct import conduct_line
-from pytest_bfcl.scoring.score_record import ScoreRecord, records_by_name
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs.summary_types import CategorySummary, GroupSummary, ModelSummary, Summary
+    from pytest_bfcl.runs.summary_types import ModelSummary, Summary
 
 SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agentic")
-HEAD = ("category", "correct", "accuracy", "95 % interval", "corrected", "errors", "skipped")
+COLUMNS = [n for n, name in enumerate(HEAD) if name not in ("difference", "excluding known issues", "verified data")]
+"""Of the table of scores those that a terminal shows; `fact_lines` tells the others."""
 FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", "accuracy")
 GAP = "  "
 
@@ -75,14 +87,15 @@ def table_lines(model: ModelSummary, fingerprint: Fields) -> list[str]:
 
     For a part of the data set a last line gives the number of entries.
     """
-    known = records_by_name(model, fingerprint)
-    retired = [name for name in model["categories"] if name in GROUPS["retired"]]
-    current = [name for name in model["categories"] if name not in retired]
-    groups = [name for name in SHOWN_GROUPS if name in model["groups"]]
-    lines = _table(model, known, current, groups) if current else []
+    rows = score_rows(model, fingerprint)
+    categories = [row for row in rows if row.kind == "category"]
+    retired = [row for row in categories if row.name in GROUPS["retired"]]
+    current = [row for row in categories if row not in retired]
+    groups = [row for row in rows if row.kind == "group" and row.name in SHOWN_GROUPS]
+    lines = _table(current, sorted(groups, key=lambda row: SHOWN_GROUPS.index(row.name)))
     if retired:
         lines += ([""] if current else []) + ["retired categories (no part of any overall score)"]
-        lines += _table(model, known, retired, ["retired"])
+        lines += _table(retired, [row for row in rows if row.name == "retired"])
     basis = headline_basis(model, fingerprint)
     return [*lines, basis] if basis else lines
 
@@ -105,27 +118,12 @@ def format_lines(model: ModelSummary) -> list[str]:
     return ["", title, *aligned(rows, left=5, gap=GAP), spread, ""]
 
 
-def _table(
-    model: ModelSummary, known: Mapping[str, ScoreRecord], categories: list[str], groups: list[str]
-) -> list[str]:
-    rows = [HEAD, *(_row(name, model["categories"][name], known.get(name)) for name in categories)]
-    tail = [_row(name, model["groups"][name], known.get(name)) for name in groups]
-    lines = list(aligned([*rows, *tail], gap=GAP))
-    shown, groups_shown = lines[: len(rows)], lines[len(rows) :]
-    return [*shown, "-" * len(lines[0]), *groups_shown] if len(categories) > 1 and tail else shown
-
-
-def _row(name: str, found: CategorySummary | GroupSummary, record: ScoreRecord | None) -> tuple[str, ...]:
-    low_high = record.interval95 if record else None
-    return (
-        name,
-        f"{record.passed}/{record.judged}" if record else "0/0",
-        percent(record.value if record else None),
-        f"{100 * low_high[0]:.1f} - {100 * low_high[1]:.1f}" if low_high else "–",
-        percent(found.get("corrected_accuracy")),
-        str(found["errors"] or ""),
-        str(found["skipped"] or ""),
-    )
+def _table(categories: Sequence[ScoreRow], groups: Sequence[ScoreRow]) -> list[str]:
+    """Categories, a rule, groups; nothing without categories."""
+    found = score_table([*categories, *groups]).of(COLUMNS)
+    head, *lines = aligned([found.head, *([words(cell) for cell in row] for row in found.rows)], gap=GAP)
+    both = [*lines[: len(categories)], *["-" * len(head)] * bool(groups), *lines[len(categories) :]]
+    return [head, *both] if categories else []
 
 
 def fact_lines(model: ModelSummary) -> Iterator[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.rendering import percent, seconds
+from pytest_bfcl.reporting.rendering import percent, seconds, span
+from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Mean, Pooled, Term, Weighted
 from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, records_by_name, score_records
@@ -46,6 +47,35 @@ class ScoreRow:
     def delta(self) -> float | None:
         """Corrected minus official."""
         return None if self.accuracy is None or self.corrected is None else self.corrected - self.accuracy
+
+
+HEAD = (
+    "category", "correct", "official", "95 % interval", "corrected", "difference", "excluding known issues",
+    "verified data", "errors", "skipped",
+)  # fmt: skip
+
+
+def score_table(rows: Sequence[ScoreRow], *, notes: bool = False) -> Table:
+    """The table of one model's scores; ``notes``: with formulas, and the reasons for no score."""
+    return Table(HEAD, [_cells(row, notes) for row in rows], kinds=[row.kind for row in rows])
+
+
+def _cells(row: ScoreRow, notes: bool) -> tuple[str | Cell, ...]:
+    delta = row.delta or 0.0
+    same = row.without_known_issues == row.accuracy and not row.known_issues
+    known = [f"({row.known_issues})"] if row.known_issues else []
+    return (
+        Cell(row.name, below=[row.note] if notes and row.note else []),
+        Cell(f"{row.passed} / {row.judged}", below=[f"of {row.of:,}"] if row.of else []) if row.judged else "",
+        "not run" if row.judged == 0 and row.accuracy is None else percent(row.accuracy),
+        span(row.interval),
+        percent(row.corrected),
+        Cell(f"{100 * delta:+.1f}", mark="up" if delta > 0 else "down") if abs(delta) > 0.0004 else "",
+        "" if same or row.without_known_issues is None else Cell(percent(row.without_known_issues), beside=known),
+        percent(row.verified),
+        str(row.errors or ""),
+        str(row.skipped or ""),
+    )
 
 
 def sections(models: Mapping[str, Summary]) -> dict[str, list[str]]:

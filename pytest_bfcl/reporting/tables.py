@@ -39,12 +39,11 @@ class Table(NamedTuple):
     kinds: Sequence[str] = ()
     spare: Sequence[str] = ()
 
-    def without(self, name: str) -> Table:
-        """The table without a column of its head, its words first."""
-        kept = [place for place, each in enumerate(self.head) if each != name]
-        rows = [[row[place] for place in kept] for row in self.rows]
-        texts = [number for number, place in enumerate(kept) if place in self.texts]
-        return Table([self.head[place] for place in kept], rows, texts, self.kinds, self.spare[1:])
+    def of(self, columns: Sequence[int]) -> Table:
+        """The table with these columns only."""
+        rows = [[row[place] for place in columns] for row in self.rows]
+        texts = [number for number, place in enumerate(columns) if place in self.texts]
+        return self._replace(head=[self.head[place] for place in columns], rows=rows, texts=texts)
 
 
 def words(cell: str | Cell) -> str:

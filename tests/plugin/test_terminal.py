@@ -27,9 +27,9 @@ def test_header_and_summary(project: Project) -> None:
     result.stdout.fnmatch_lines([
         "bfcl: scripted:script.json on bench (*), official rules",
         "*= function calling: scripted:script.json@fc =*",
-        "category *correct *accuracy *95 % interval *corrected*",
-        "simple_python *4/4 *100.0 %*",
-        "multiple *1/2 *50.0 %*",
+        "category *correct *official *95 % interval *corrected*",
+        "simple_python *4 / 4 *100.0 %*",
+        "multiple *1 / 2 *50.0 %*",
         "overall: not claimed, not the official data*",
         "failures: WRONG_ANSWER 1",
         "most often: value_error:string 1",

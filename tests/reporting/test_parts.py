@@ -112,7 +112,9 @@ def test_markdown() -> None:
     text = write_markdown(summary(*records, state="stopped:budget", short="a|b <x> @team"))
     assert text.startswith("### openai:tiny&#64;fc on the official BFCL data\n")
     assert "> The run ended early (budget)" in text
-    assert "| multiple | 1 / 4 | 25.0 % | 4.6 – 69.9 | 25.0 % |  |  |" in text
+    assert "| category | correct | official | 95 % interval | corrected |\n" in text  # nothing was skipped
+    assert "| multiple | 1 / 4 | 25.0 % | 4.6 – 69.9 | 25.0 % |\n" in text
+    assert "- Partial overall: 1 of 21 categories, weights rescaled: non\\_live 100 %" in text
     assert "a\\|b &lt;x&gt; &#64;team" in text
     assert "- most often:\n  - 3 × the value must equal an allowed one exactly (value\\_error:others)\n" in text
     assert "lost calls" not in text
