@@ -61,10 +61,20 @@ def _cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _home_of_pytester(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions in a folder of pytester's have an empty cache there, in its home."""
+    """Sessions in a folder of pytester's have an empty cache there, in its home, and plugins that are named: to find
+    and register all that are installed takes longer than a short session. The fixture ``every_plugin`` has them found.
+    """
     if "pytester" in request.fixturenames:
         monkeypatch.delenv("PYTEST_BFCL_CACHE")
         monkeypatch.delenv("CI", raising=False)  # with it pytest writes every message twice
+        if "every_plugin" not in request.fixturenames:
+            monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            monkeypatch.setenv("PYTEST_PLUGINS", "pytest_bfcl.plugin,xdist.plugin,pytest_asyncio.plugin")
+
+
+@pytest.fixture
+def every_plugin() -> None:
+    """Sessions find plugins as they are installed."""
 
 
 @pytest.fixture(autouse=True, scope="session")

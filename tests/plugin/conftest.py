@@ -56,14 +56,17 @@ def write_lines(path: Path, lines: list[Any]) -> Path:
     return path
 
 
+FULL = "--bfcl-report=full"
+
+
 class Project:
-    """A directory with ``bench/`` (four categories), ``script.json`` and an ini file."""
+    """A directory with ``bench/`` (four categories), ``script.json`` and an ini file; runs write pages with `FULL`."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         self.path = pytester.path
         self.script: dict[str, Any] = {"*": call()}
-        pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+        pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\nbfcl_report = none\n")
         bench = self.path / "bench"
         write_lines(bench / "simple_python.jsonl", [question(f"simple_python_{n}") for n in range(4)])
         write_lines(bench / "multiple.jsonl", [question(f"multiple_{n}") for n in range(2)])

@@ -11,7 +11,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.plugin import session_end
 from tests.reporting.samples import packed_pages
 
-from .conftest import Project, call
+from .conftest import FULL, Project, call
 
 
 def test_a_mistake_of_the_model_is_a_failure_with_one_tag(project: Project) -> None:
@@ -96,7 +96,7 @@ def report_of(run: Path) -> dict[str, object]:
 )
 def test_a_session_writes_what_the_verb_does(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_1", "multiple_0")
-    project.run("--bfcl-concurrency=2", "--bfcl-repeat=2", *workers).assert_outcomes(passed=18, failed=4)
+    project.run("--bfcl-concurrency=2", "--bfcl-repeat=2", FULL, *workers).assert_outcomes(passed=18, failed=4)
     made = report_of(project.path / "run")
     assert sorted(name for name in made if name.endswith(".html")) == [
         "index.html", "multiple_0-r2.html", "multiple_0.html", "simple_python_1-r2.html", "simple_python_1.html",
@@ -116,7 +116,7 @@ def test_an_interrupted_run_has_a_report_unless_it_takes_long(
             if record["id"].startswith("multiple"):
                 raise KeyboardInterrupt
     """)
-    result = project.run()
+    result = project.run(FULL)
     made = report_of(project.path / "run")
     if within_s:
         assert "index.html" in made
@@ -131,7 +131,7 @@ def test_trouble_with_the_disk_is_told(project: Project) -> None:
         def pytest_bfcl_result(record):
             open("run/entries", "a").close()
     """)
-    result = project.run()
+    result = project.run(FULL)
     result.assert_outcomes(passed=11)
     result.stdout.fnmatch_lines(["bfcl: the report could not be written: *entries*"])
     assert len(project.records()) == 11

@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
 
-from .conftest import Project, call, question, write_lines
+from .conftest import FULL, Project, call, question, write_lines
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_entries_nobody_has_read_are_told(
 ) -> None:
     lines = [question("one") | {"reviewed": False}, question("two"), question("three") | {"reviewed": False}]
     path = write_lines(project.path / "made.jsonl", lines)
-    result = project.run("made.jsonl", "--bfcl-repeat=2", *workers, data=None)
+    result = project.run("made.jsonl", "--bfcl-repeat=2", FULL, *workers, data=None)
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(["unreviewed: 2 of the entries were made by a program*"])
     assert {line["id"] for line in project.records() if line.get("unreviewed")} == {"one", "three"}

@@ -10,7 +10,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.selection.splits import Split
 
-from .conftest import WEATHER, Project, question, write_lines
+from .conftest import FULL, WEATHER, Project, question, write_lines
 
 
 def entry(entry_id: str, number: int) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_trained_entries_are_marked_everywhere(
 ) -> None:
     project, split = halves
     trained = len(split.ids("train"))
-    result = project.run("--bfcl-split", "trained-on=half.json", model="oracle:", out="seen")
+    result = project.run("--bfcl-split", "trained-on=half.json", FULL, model="oracle:", out="seen")
     result.stdout.fnmatch_lines([
         f"overall: not claimed, the model was trained on {trained} of these 20 entries",
         f"*trained on {trained} entries of half.json ({split.sha256[:8]})*",

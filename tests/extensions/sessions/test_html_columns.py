@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.distributed import WORKERS
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import FULL, Project
 
 
 def rows(report: Path) -> dict[str, list[str]]:
@@ -22,9 +22,9 @@ def rows(report: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("distribution", WORKERS)
-def test_columns_and_links(project: Project, distribution: tuple[str, ...]) -> None:
+def test_columns_and_links(every_plugin: None, project: Project, distribution: tuple[str, ...]) -> None:
     project.fail("simple_python_1")
-    project.run("--html=out/report.html", "--self-contained-html", *distribution, subprocess=True)
+    project.run("--html=out/report.html", "--self-contained-html", FULL, *distribution, subprocess=True)
     report = project.path / "out" / "report.html"
     found = rows(report)
     (name,) = [name for name in found if name.endswith("simple_python_1")]
@@ -42,7 +42,7 @@ def test_columns_and_links(project: Project, distribution: tuple[str, ...]) -> N
 
 
 @pytest.mark.slow
-def test_other_tests_have_empty_cells(project: Project) -> None:
+def test_other_tests_have_empty_cells(every_plugin: None, project: Project) -> None:
     project.pytester.makepyfile(test_own="def test_own(): pass")
     project.run("test_own.py", "bench/irrelevance.jsonl", "--html=report.html", subprocess=True)
     own = next(cells for name, cells in rows(project.path / "report.html").items() if "test_own" in name)
