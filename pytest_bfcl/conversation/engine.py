@@ -61,7 +61,7 @@ async def converse(
     """
     executed = entry.row.checker in CARRIED_OUT and is_executed(entry)
     if executed and services is None:
-        with Services.of(settings, official=entry.official) as own:
+        with Services(settings.rest, official=entry.official) as own:
             return await converse(
                 entry, model, settings=settings, texts=texts, journal=journal, repeat=repeat, services=own,
                 on_reply=on_reply,

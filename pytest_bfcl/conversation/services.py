@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl import entry_points, extras
 from pytest_bfcl.checkers.plugged import CallServices, category_group, missing_group
-from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.transcript import Mode
@@ -54,11 +53,6 @@ class Services:
         self._opened: dict[str, CallServices] = {}
         self._lock = threading.Lock()
 
-    @classmethod
-    def of(cls, settings: Settings, *, official: bool, archive: Path | None = None, process: str = "main") -> Services:
-        """The services a run's settings ask for."""
-        return cls(settings.rest, official=official, archive=archive, process=process)
-
     def __enter__(self) -> Services:
         return self
 
@@ -90,11 +84,6 @@ class Services:
             if group not in self._opened:
                 self._opened[group] = self._open(group)
             return self._opened[group]
-
-
-def searches(classes: Collection[str]) -> bool:
-    """Whether an entry with these classes offers the web tools."""
-    return WEB in classes
 
 
 def skip_reason(

@@ -64,15 +64,7 @@ class World:
 
     async def execute(self, call_text: str) -> str:
         """The result text of one call as the model sees it (multi_turn spec §3.2); never raises."""
-        self._calls += 1
-        if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
-            return TOO_MUCH
-        if self._blocking:
-            result = await in_thread(self._executor.execute, call_text)
-        else:
-            result = self._executor.execute(call_text)
-        self._shown += len(result)
-        return result
+        return await in_thread(self.execute_now, call_text) if self._blocking else self.execute_now(call_text)
 
     def execute_now(self, call_text: str) -> str:
         """The same for callers that cannot wait; a blocking simulator blocks the whole loop."""

@@ -34,7 +34,7 @@ from pytest_bfcl.runs.lines import (
 from pytest_bfcl.runs.paths import files_named, refuse_links_out
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import ResultsFile, StoredResults, written
-from pytest_bfcl.runs.snapshots import NAMES, Snapshots, archive_digest, folder_name, snapshots_of
+from pytest_bfcl.runs.snapshots import NAMES, archive_digest, folder_name
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.selection.sharding import MOST_SHARDS
@@ -312,10 +312,6 @@ class RunDirectory:
     def transcripts(self) -> Transcripts:
         """This run's conversations, as complete as they are at the first access."""
         return Transcripts(self.path)
-
-    def snapshots(self, model: str, repeat: int = 1) -> Snapshots:
-        """The memory snapshots of one model; further repeats have their own folder."""
-        return snapshots_of(self.path, model, repeat)
 
     def _write_fingerprint(self) -> None:
         text = json.dumps(plain(self.fingerprint.to_dict()), indent=1, ensure_ascii=False)

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.journal import HeldSnapshots
-from pytest_bfcl.conversation.services import Services, searches, skip_reason
+from pytest_bfcl.conversation.services import Services, skip_reason
+from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import EntrySkipped, UsageError
 
@@ -65,15 +66,11 @@ class Store:
         """The memories of one model and repeat."""
         key = (model, repeat)
         if key not in self._snapshots:
-            self._snapshots[key] = self._opened_snapshots(model, repeat)
+            from pytest_bfcl.runs.snapshots import snapshots_of
+
+            held = HeldSnapshots() if self.path is None else snapshots_of(self.path, model, repeat)
+            self._snapshots[key] = held
         return self._snapshots[key]
-
-    def _opened_snapshots(self, model: str, repeat: int) -> Snapshots:
-        if self.path is None:
-            return HeldSnapshots()
-        from pytest_bfcl.runs.snapshots import snapshots_of
-
-        return snapshots_of(self.path, model, repeat)
 
     def archive(self, kind: str) -> Path | None:
         """The folder of recorded pages and searches (``web``) or requests (``rest``)."""
@@ -117,31 +114,26 @@ class Outside:
         """The provider of an entry's web tools; ``None`` for an entry without them. Raises `EntrySkipped` if there is
         none.
         """
-        if not searches(entry.involved_classes):
+        if WEB not in entry.involved_classes:
             return None
         if self._given is not None:
             return self._given
         if id(data) not in self._search:
-            self._search[id(data)] = self._opened_search(data)
+            from pytest_bfcl.providers import open_search, search_problem
+
+            choice, archive = self._settings.search, self._store.archive("web")
+            where: Any = {"official": data.official, "site": data.site, "archive": archive}
+            if (problem := search_problem(choice, **where)) is not None:
+                raise EntrySkipped("search", problem)
+            self._search[id(data)] = open_search(choice, process=self._store.process, **where)
         return self._search[id(data)]
-
-    def _opened_search(self, data: DataSet) -> Any:
-        from pytest_bfcl.providers import open_search, search_problem
-
-        choice, archive = self._settings.search, self._store.archive("web")
-        problem = search_problem(choice, official=data.official, site=data.site, archive=archive)
-        if problem is not None:
-            raise EntrySkipped("search", problem)
-        return open_search(choice, official=data.official, site=data.site, archive=archive, process=self._store.process)
 
     def services(self, data: DataSet) -> Services:
         """The services that calls of retired categories reach; each starts on its first call."""
         if id(data) not in self._services:
-            self._services[id(data)] = Services.of(
-                self._settings,
-                official=data.official,
-                archive=self._store.archive("rest"),
-                process=self._store.process,
+            store = self._store
+            self._services[id(data)] = Services(
+                self._settings.rest, official=data.official, archive=store.archive("rest"), process=store.process
             )
         return self._services[id(data)]
 
@@ -155,8 +147,6 @@ class Outside:
 
 def search_behind(dataset: DataSet, entry: Entry, settings: Settings) -> object:
     """The provider of an entry's web tools, if it has them; its results are not stored."""
-    from pytest_bfcl.session.outside import Store
-
     return Outside(settings, Store()).search(entry, dataset) if entry.involved_classes else None
 
 

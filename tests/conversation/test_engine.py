@@ -324,7 +324,7 @@ def test_services_are_made_for_one_conversation_where_none_are_given(monkeypatch
         def execute(self, entry, transcript):
             log.append(len(transcript.steps))
 
-    monkeypatch.setattr(engine.Services, "of", lambda settings, official: Own())
+    monkeypatch.setattr(engine, "Services", lambda rest, official: Own())
     heard = []
     entry = area_entry(id="exec_simple_0", category="exec_simple")
     assert hold(entry, Listed("x", mode="prompt"), on_reply=lambda request, reply: heard.append(reply)).steps

@@ -83,7 +83,7 @@ def test_services_of_a_group_are_opened_once_and_closed(monkeypatch: pytest.Monk
     plain = Entry(id="simple_python_0", category="simple_python", question=[])
     said, empty = (Transcript("x_0", "exec_simple", turns=[Turn(steps=steps)]) for steps in ([Step(Reply("f()"))], []))
     done = Transcript("x_0", "exec_simple", turns=[Turn(steps=[Step(Reply("f()"), results=["1"])])])
-    with Services.of(Settings(rest="local"), official=True) as services:
+    with Services("local", official=True) as services:
         for entry, transcript in ((known, said), (known, empty), (known, done), (plain, said)):
             services.require(entry)
             assert services.execute(entry, transcript) is transcript

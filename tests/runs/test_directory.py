@@ -16,6 +16,7 @@ from pytest_bfcl.runs.directory import (
 )
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
+from pytest_bfcl.runs.snapshots import snapshots_of
 from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import SPEC, fingerprint, single
 
@@ -175,5 +176,5 @@ def test_what_became_known_is_written(tmp_path: Path) -> None:
     with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
         run.update(replace(run.fingerprint, models=(ModelFingerprint(SPEC, "prompt", {}),)))
         assert RunDirectory.open(run.path).fingerprint.models[0].mode == "prompt"
-        assert run.snapshots(SPEC).root != run.snapshots(SPEC, 2).root
-        assert run.snapshots(SPEC).root == run.snapshots(SPEC, 1).root
+        assert snapshots_of(run.path, SPEC).root != snapshots_of(run.path, SPEC, 2).root
+        assert snapshots_of(run.path, SPEC).root == snapshots_of(run.path, SPEC, 1).root

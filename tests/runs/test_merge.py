@@ -13,6 +13,7 @@ from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import error_record
+from pytest_bfcl.runs.snapshots import snapshots_of
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, fingerprint, single
 
@@ -66,14 +67,14 @@ def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
         ):
             journal.record(key, Reply(str(number)), Requests("").delta([{"number": number}], [{"name": "f"}]))
         with RunDirectory.start(tmp_path / str(number), fingerprint()) as run:
-            run.snapshots(SPEC).save("kv", f"scenario{number}", "x", number)
+            snapshots_of(run.path, SPEC).save("kv", f"scenario{number}", "x", number)
     merged = merge_runs([tmp_path / "0", tmp_path / "1"], tmp_path / "out")
     assert [Journal(merged.path / "journal").find(key) for key in keys] == [Reply("0"), Reply("1")]
     for number in range(2):
         found = merged.transcripts.load(EntryKey(SPEC, "fc", f"e{number}"))
         assert found is not None
         assert (found["messages"][0], found["functions"]) == ({"number": number}, [{"name": "f"}])
-    assert merged.snapshots(SPEC).load("kv", "scenario0") == 0
+    assert snapshots_of(merged.path, SPEC).load("kv", "scenario0") == 0
     # And it can be continued.
     with RunDirectory.start(tmp_path / "out", fingerprint()) as run:
         assert run.continued

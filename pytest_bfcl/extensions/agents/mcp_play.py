@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pytest_bfcl.conversation.played import PlayedConversation
-from pytest_bfcl.conversation.services import searches, skip_reason
+from pytest_bfcl.conversation.services import skip_reason
+from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry
 from pytest_bfcl.extensions.agents.mcp_server import LoopbackServer, require_sdk, tool_server
 from pytest_bfcl.failures import UsageError, Verdict
@@ -187,7 +188,7 @@ class EntryWorld:
                 f'a run plays and judges it: pytest FILE --model … --bfcl-mcp {entry.mcp}="COMMAND or URL"'
             )
         problem = skip_reason(entry.category, data, settings, ["fc"])
-        if problem is None and searches(entry.involved_classes):
+        if problem is None and WEB in entry.involved_classes:
             from pytest_bfcl.providers import search_problem
 
             problem = search_problem(settings.search, official=data.official, site=data.site)
@@ -195,7 +196,7 @@ class EntryWorld:
             raise UsageError(f"{entry.id} cannot be played: {problem}")
         self.snapshots = self._snapshots(entry, memory) if entry.row.backend else None
         self.search: Any = None
-        if searches(entry.involved_classes):
+        if WEB in entry.involved_classes:
             from pytest_bfcl.providers import open_search
 
             self.search = open_search(settings.search, official=data.official, site=data.site)

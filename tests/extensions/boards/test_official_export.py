@@ -14,6 +14,7 @@ from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.results import error_record, result_record, skipped_record
+from pytest_bfcl.runs.snapshots import snapshots_of
 from pytest_bfcl.scoring.measurements import read_scores
 from tests.runs.samples import SPEC, conversation, fingerprint, single
 
@@ -51,7 +52,7 @@ def run(tmp_path: Path) -> Path:
         run.append(skipped_record("simple_python_4", "simple_python", SPEC, "fc", "later"))
         run.append(result_record(entry, transcript, failed, failed))
         run.append(error_record("memory_kv_1-customer-1", "memory_kv", SPEC, "fc", quota))
-        run.snapshots(SPEC).save("kv", "customer", "memory_kv_prereq_0-customer-0", {"core_memory": {}})
+        snapshots_of(run.path, SPEC).save("kv", "customer", "memory_kv_prereq_0-customer-0", {"core_memory": {}})
     return tmp_path / "run"
 
 
