@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.conversation.formats import Speech
-from pytest_bfcl.conversation.history import exact_texts, read_calls
+from pytest_bfcl.conversation.history import read_calls
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.dataset.expansion import with_hints
 from pytest_bfcl.models.base import Request
@@ -122,10 +122,8 @@ class Dialogue:
         step = Step(reply)
         turns[-1].steps.append(step)
         self.steps += 1
-        if not self.entry.row.multi_step:
-            read_calls(self.entry, self.transcript, step)
-        elif reply.problem != "context_overflow":
-            self._read_calls(step)
+        if not self.entry.row.multi_step or reply.problem != "context_overflow":
+            read_calls(self.entry, self.transcript, step, mended=self.speech.mended)
         return step
 
     def due_calls(self, step: Step) -> list[str]:
@@ -164,21 +162,6 @@ class Dialogue:
         changed = len(mended) > len(self.messages)
         self.messages[:] = mended
         return changed
-
-    def _read_calls(self, step: Step) -> None:
-        from pytest_bfcl.decoding import DecodeError, is_empty
-
-        try:
-            texts = self._texts(step.reply)
-        except DecodeError as error:
-            step.error = str(error)
-        else:
-            step.calls = [] if is_empty(texts) else list(texts)
-
-    def _texts(self, reply: Reply) -> list[str]:
-        if self.entry.row.checker == "served":
-            return exact_texts(reply, self.model.mode, self.speech.decoder, self.entry.all_functions)
-        return self.speech.texts(reply, self.model.mode, self.entry.all_functions)
 
     def _names(self) -> dict[str, str] | None:
         """Sent name → documented name, if the two may differ."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.decoding import call_texts
 from pytest_bfcl.formats.reading import TextReading, call_ids, decoded_calls, model_name, without_thoughts
 from pytest_bfcl.formats.table import find_decoder, registered_format
 from pytest_bfcl.transcript import Mode, Reply, ToolCall, arguments_text
@@ -52,10 +51,6 @@ class Speech:
     def read(self, reply: Reply) -> Reply:
         """The reply with separated thoughts, as it is decoded and stored."""
         return without_thoughts(reply, self.think, self.thinking)
-
-    def texts(self, reply: Reply, mode: Any, functions: Sequence[Any]) -> list[str]:
-        """The call texts of a reply. Raises `DecodeError`."""
-        return call_texts(reply, mode, self.decoder, functions, mended=self.mended)
 
     def reply_messages(self, raw: Reply, called: int, functions: Sequence[Any] = ()) -> list[Message] | None:
         """The messages of a reply in a rendered conversation; ``None`` if the adapter's API decides."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.decoding import DecodeError, call_texts, decode_native, decode_reply
+from pytest_bfcl.decoding import DecodeError, call_texts, decode_native, decode_reply, is_empty
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Message, Mode, Reply, Step, Transcript
 
@@ -74,13 +74,29 @@ def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:
     return transcript
 
 
-def read_calls(entry: Entry, transcript: Transcript, step: Step) -> None:
-    """Set ``calls`` (or ``error``) of one step."""
+def read_calls(entry: Entry, transcript: Transcript, step: Step, *, mended: bool = False) -> None:
+    """Set ``calls`` (or ``error``) of one step; ``mended``: without the defects of the family's handler."""
+    reply, mode, decoder = step.reply, transcript.mode, transcript.decoder
     try:
-        if transcript.mode == "fc" and transcript.decoder is None and not entry.row.multi_step:
-            step.calls, step.native = decode_native(step.reply), step.reply
+        if entry.row.multi_step:
+            if entry.row.checker == "served":
+                texts = exact_texts(reply, mode, decoder, transcript.functions)
+            else:
+                texts = call_texts(reply, mode, decoder, entry.all_functions, mended=mended)
+            step.calls = [] if is_empty(texts) else list(texts)
+        elif mode == "fc" and decoder is None:
+            step.calls, step.native = decode_native(reply), reply
         else:
-            step.calls = _calls(entry, transcript, step.reply)
+            step.calls = list(
+                decode_reply(
+                    reply,
+                    mode,
+                    return_format=entry.return_format,
+                    tool_call_tag=entry.tool_call_tag,
+                    functions=entry.function,
+                    decoder=decoder,
+                )
+            )
     except DecodeError as error:
         step.error = str(error)
 
@@ -96,20 +112,3 @@ def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequen
         return []
     calls = decode_reply(reply, mode, functions=functions, decoder=decoder)
     return [exact_text(Call(portable_name(str(call.name)), call.arguments)) for call in calls]
-
-
-def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | list[Call]:
-    if entry.row.checker == "served":
-        return exact_texts(reply, transcript.mode, transcript.decoder, transcript.functions)
-    if entry.row.multi_step:
-        return list(call_texts(reply, transcript.mode, transcript.decoder, entry.all_functions))
-    return list(
-        decode_reply(
-            reply,
-            transcript.mode,
-            return_format=entry.return_format,
-            tool_call_tag=entry.tool_call_tag,
-            functions=entry.function,
-            decoder=transcript.decoder,
-        )
-    )

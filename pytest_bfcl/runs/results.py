@@ -289,15 +289,11 @@ class ResultsFile:
     def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
         """See `read_results`."""
         state = self._stated()
-        if state is None or state != self._state:
-            yield from self._checked(state, on_damaged)
+        if state is not None and state == self._state:
+            if on_damaged is not None:
+                list(map(on_damaged, self._damaged))
+            yield from self._right
             return
-        if on_damaged is not None:
-            for line in self._damaged:
-                on_damaged(line)
-        yield from self._right
-
-    def _checked(self, state: tuple[int, int] | None, on_damaged: OnDamaged | None) -> Iterator[ResultLine]:
         damaged: list[DamagedLine] = []
 
         def leave_out(line: DamagedLine) -> None:

@@ -103,9 +103,3 @@ def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: s
         trial.entry_id, trial.category, model, mode, error.verdict,
         repeat=trial.repeat, rules=rules, transcript=transcript, cost_usd=cost, worker=worker,
     )  # fmt: skip
-
-
-def skipped_record(trial: Trial, why: str, *, rules: str) -> ResultLine:
-    """The line of a trial that was skipped, or cannot be judged here."""
-    model, mode = trial.contender.identity
-    return results.skipped_record(trial.entry_id, trial.category, model, mode, why, repeat=trial.repeat, rules=rules)

@@ -18,11 +18,12 @@ from pytest_bfcl.conversation.services import CARRIED_OUT
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.models.adversaries import AT_RISK
 from pytest_bfcl.runs.journal import ReplyKey
+from pytest_bfcl.runs.results import skipped_record
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
 from pytest_bfcl.session.outside import Outside, Store, room_for
 from pytest_bfcl.session.proof import PlayedAlone, Proofs, is_at_risk
-from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
+from pytest_bfcl.session.records import errored_record, judged_record
 from pytest_bfcl.session.sinks import answered_event
 from pytest_bfcl.session.trial import Trial, TrialKey
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
@@ -281,7 +282,8 @@ class Runner:
 
     def skipped(self, trial: Trial, why: str) -> ResultLine:
         """The line of a trial that cannot run here."""
-        return skipped_record(trial, why, rules=self.settings.rules)
+        identity, rules = trial.contender.identity, self.settings.rules
+        return skipped_record(trial.entry_id, trial.category, *identity, why, repeat=trial.repeat, rules=rules)
 
     # -- the end -------------------------------------------------------------------------------------------------
 

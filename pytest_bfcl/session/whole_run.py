@@ -84,7 +84,15 @@ class WholeRun:
         )  # fmt: skip
         self.run.refuse_other()
         self.run.check_gates([each.label for each in self.contenders])
-        self._mine = self._shard()
+        self.selected = self._of_shard(
+            [
+                Trial.of(entry, contender, data, repeat)
+                for repeat in range(1, settings.repeat + 1)
+                for entry in chosen
+                for contender in self.contenders
+            ]
+        )
+        """The trials of this run's part, by repeat, entry and model; also those with a verdict."""
         self._broken: set[str] = set()
         self.result: RunResult | None = None
         """The result of the ended run, also after cancelling."""
@@ -158,45 +166,23 @@ class WholeRun:
 
     # -- what is asked -------------------------------------------------------------------------------------------
 
-    def _every(self) -> list[Trial]:
-        """All trials of the selection, by repeat, entry and model."""
-        return [
-            Trial.of(entry, contender, self.data, repeat)
-            for repeat in range(1, self.settings.repeat + 1)
-            for entry in self.chosen
-            for contender in self.contenders
-        ]
-
-    def _dealt(self, trial: Trial) -> ShardItem:
-        several = len(self.contenders) > 1 or self.settings.repeat > 1
-        return ShardItem(trial.entry_id, variant_label(trial.contender, trial.repeat, several=several) or "")
-
-    def _shard(self) -> set[ShardItem] | None:
-        """This run's part of the selection; ``None``: all of it."""
+    def _of_shard(self, every: list[Trial]) -> list[Trial]:
+        """This run's part of all trials."""
         if self.selection.shard is None:
-            return None
-        index, count = self.selection.shard
+            return every
         # What cannot be judged asks nothing and is told in every part, as files with such lines are.
         broken = {each.id for each in self.chosen if isinstance(each, tuple) and is_broken(self.data, each)}
-        every = list(map(self._dealt, self._every()))
-        mine = shard_of((each for each in every if each.entry_id not in broken), index, count)
-        return mine | {each for each in every if each.entry_id in broken}
-
-    def _selected(self) -> list[Trial]:
-        """The trials of this run's part."""
-        mine, every = self._mine, self._every()
-        return every if mine is None else [trial for trial in every if self._dealt(trial) in mine]
-
-    def _mine_of_chosen(self) -> Iterable[tuple[str, str]]:
-        """Id and category of the entries of this run's part, those with a verdict too."""
-        if self._mine is None:
-            return self._categories.items()
-        mine = {each.entry_id for each in self._mine}
-        return [(name, category) for name, category in self._categories.items() if name in mine]
+        several = len(self.contenders) > 1 or self.settings.repeat > 1
+        dealt = [
+            ShardItem(each.entry_id, variant_label(each.contender, each.repeat, several=several) or "")
+            for each in every
+        ]
+        mine = shard_of((each for each in dealt if each.entry_id not in broken), *self.selection.shard)
+        return [each for each, item in zip(every, dealt, strict=True) if each.entry_id in broken or item in mine]
 
     def planned(self) -> list[Trial]:
         """The trials without a verdict, with the write stages that they need."""
-        return plan_trials(self._selected(), self.earlier, self._stage)
+        return plan_trials(self.selected, self.earlier, self._stage)
 
     def _stage(self, question: Trial, stage_id: str) -> Trial:
         """The trial of a write stage outside the selection."""
@@ -238,7 +224,7 @@ class WholeRun:
 
         trials = self.planned()
         run = self.run
-        run.plan(self._mine_of_chosen(), len(trials))
+        run.plan([(each.entry_id, each.category) for each in self.selected], len(trials))
         run.refuse_unreachable({each.entry_id: each.category for each in trials}, self._skip_reason)
         if not trials and not self.earlier.settled:
             await self.runner.aclose()
