@@ -43,12 +43,12 @@ def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
     for name in required:
         if get(name) is None:
             return f"{name} is missing"
-    if (found := _misfit(line, "line")) is not None:
+    if (found := misfit(line, "line")) is not None:
         return found
     for name in ("detail", "extra") if "outcome" in line else ():
         inner = get(name)
         if inner and isinstance(inner, dict):
-            if found := _misfit(inner, name):
+            if found := misfit(inner, name):
                 return f"{name}.{found}"
             if not shallow(inner, MAX_NESTING):
                 return f"{name} is nested deeper than {MAX_NESTING} levels"
@@ -59,7 +59,7 @@ def shape_problem(line: Fields) -> str | None:
     """A further error of a result line: its detail is no object, its output neither a reply nor turns of steps."""
     if isinstance(output := line.get("output"), dict):
         return f"output is {shortened_json(output)}, not text or a list"
-    return _misfit({"detail": line.get("detail") or {}, "output": output}, "shape")
+    return misfit({"detail": line.get("detail") or {}, "output": output}, "shape")
 
 
 def shortened_json(value: object) -> str:
@@ -81,7 +81,8 @@ def is_number(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= LARGEST
 
 
-def _misfit(values: Fields, kind: str) -> str | None:
+def misfit(values: Fields, kind: str) -> str | None:
+    """The error of the first wrong field; ``kind``: ``line``, ``detail``, ``extra``, ``shape`` or ``reply``."""
     from pydantic import ValidationError
 
     try:
@@ -95,7 +96,7 @@ def _misfit(values: Fields, kind: str) -> str | None:
 
 @cache
 def _checker(kind: str) -> TypeAdapter[Any]:
-    """Checks the fields of a line, of its detail or of its extra; each may be null."""
+    """Checks the fields of a part of a line; each may be null."""
     from pydantic import TypeAdapter
 
     types = {name: fits | None for _, fits, names in _TYPES[kind] for name in names.split()}
@@ -167,6 +168,11 @@ _TYPES: Mapping[str, Sequence[tuple[str, Any, str]]] = {
         ("a list of 0 and 1", list[bool | Annotated[int, Ge(0), Le(1)]], "turn_credit"),
         ("a list of whole numbers from 0", list[_Count], "steps calls ground_truth_calls"),
         ("a whole number from 0", _Count, "quiet_turns quiet_turns_with_calls calls_in_quiet_turns hops"),
+    ),
+    "reply": (
+        ("text", str, "text reasoning finish_reason problem"),
+        ("a number from 0", _Number, "input_tokens output_tokens latency_s attempts reasoning_tokens first_token_s"),
+        ("a list of calls", list[_Call], "tool_calls"),
     ),
     "shape": (
         ("an object", dict[str, Any], "detail"),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.fields import is_number, shortened_json
+from pytest_bfcl.runs.fields import misfit, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, plain, read_json_lines
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 from pytest_bfcl.troubles import HarnessTrouble
@@ -208,11 +208,14 @@ def reply_to_dict(reply: Reply) -> Parsed:
 
 def reply_from_dict(values: Fields) -> Reply:
     """The inverse of `reply_to_dict`. Raises `KeyError` or `TypeError` for other shapes."""
-    _check_reply(values)
+    if not isinstance(values, Mapping):
+        raise TypeError(f"reply is {shortened_json(values)}, not an object")
+    if (problem := misfit(values, "reply")) is not None:
+        raise TypeError(f"reply.{problem}")
     state = values.get("state")
     return Reply(
         text=values["text"],
-        tool_calls=tuple(ToolCall(c["name"], c["arguments"], c.get("id")) for c in values["tool_calls"]),
+        tool_calls=tuple(ToolCall(c["name"], c["arguments"], c.get("id")) for c in values["tool_calls"] or ()),
         reasoning=values.get("reasoning"),
         finish_reason=values.get("finish_reason"),
         input_tokens=values.get("input_tokens"),
@@ -225,23 +228,6 @@ def reply_from_dict(values: Fields) -> Reply:
         state=ProviderState.from_dict(state) if isinstance(state, Mapping) else None,
         served=Served.from_dict(values.get("served")),
     )
-
-
-def _check_reply(values: object) -> None:
-    if not isinstance(values, Mapping):
-        raise TypeError(f"reply is {shortened_json(values)}, not an object")
-    for name in ("text", "reasoning", "finish_reason", "problem"):
-        if not isinstance(values.get(name), str | None):
-            raise TypeError(f"reply.{name} is {shortened_json(values[name])}, not text")
-    for name in ("input_tokens", "output_tokens", "latency_s", "attempts", "reasoning_tokens", "first_token_s"):
-        if values.get(name) is not None and not is_number(values[name]):
-            raise TypeError(f"reply.{name} is {shortened_json(values[name])}, not a number from 0")
-    calls = values["tool_calls"]
-    if not isinstance(calls, list) or not all(isinstance(call, Mapping) for call in calls):
-        raise TypeError(f"reply.tool_calls is {shortened_json(calls)}, not a list of calls")
-    for call in calls:
-        if not (isinstance(call["name"], str) and isinstance(call["arguments"], str)):
-            raise TypeError(f"reply.tool_calls has {shortened_json(call)}, not a call")
 
 
 def journal_line(key: ReplyKey, reply: Reply, delta: RequestDelta | None = None, written: Container[str] = ()) -> bytes:

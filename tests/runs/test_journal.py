@@ -143,9 +143,9 @@ def test_a_line_says_everything_of_a_reply() -> None:
         ({"tool_calls": {}}, "reply.tool_calls is {}, not a list of calls"),
          ({"tool_calls": ["f"]}, "not a list of calls"),
         ({"tool_calls": [{"name": 1, "arguments": ""}]},
-        'reply.tool_calls has {"name": 1, "arguments": ""}, not a call'),
-        ({"tool_calls": [{"name": "f", "arguments": {}}]}, "not a call"),
-         ({"tool_calls": [{"name": "f"}]}, "arguments is missing"),
+         'reply.tool_calls is [{"name": 1, "arguments": ""}], not a list of calls'),
+        ({"tool_calls": [{"name": "f", "arguments": {}}]}, "not a list of calls"),
+        ({"tool_calls": [{"name": "f"}]}, "not a list of calls"),
     ],
 )  # fmt: skip
 def test_what_is_no_reply(changes: dict[str, object], said: str) -> None:
