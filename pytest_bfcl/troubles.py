@@ -102,7 +102,6 @@ class HarnessTrouble(_Trouble):
     CHECKER = ("checker", "a checker must return a verdict", _REPORT)
     CONVERSATION = ("conversation", "a conversation must finish", _REPORT)
     EXECUTOR = ("executor", "calls must be executed in worker processes", _REPORT)
-    LOOKAHEAD = ("lookahead", "a conversation started ahead must be there", _REPORT)
     NOT_EXECUTED = (
         "not_executed",
         "calls of executable entries must be executed before they are judged",

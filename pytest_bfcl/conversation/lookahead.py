@@ -17,7 +17,6 @@ from typing import Generic, Protocol, TypeVar
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.transcript import Transcript
-from pytest_bfcl.troubles import HarnessTrouble
 
 WINDOW_FACTOR = 16
 CANCEL_LIMIT_S = 0.9
@@ -159,30 +158,29 @@ class LookAhead(Generic[AnyJob]):
 
     # -- taking --------------------------------------------------------------------------------------------------
 
-    async def transcript(self, key: Hashable, job: AnyJob | None = None) -> Transcript:
-        """Wait for the transcript of a job and release its memory. A key outside the plan (or taken before) runs on
-        demand and needs ``job``. Raises the conversation's error, `RunStopped` if it did not start because the run is
-        stopping, `HarnessError` for an unknown key.
+    async def transcript(self, job: AnyJob) -> Transcript:
+        """Wait for the transcript of a job and release its memory. A job outside the plan (or taken before) runs on
+        demand. Raises the conversation's error, `RunStopped` if it did not start because the run is stopping.
         """
         self._loop = asyncio.get_running_loop()
-        promise = self.ask(key, job)
+        promise = self.ask(job)
         try:
             return promise.result() if promise.done() else await asyncio.shield(promise)
         finally:
             if promise.done():
-                self._release(key)
+                self._release(job.key)
 
-    def ask(self, key: Hashable, job: AnyJob | None = None) -> asyncio.Future[Transcript]:
+    def ask(self, job: AnyJob) -> asyncio.Future[Transcript]:
         """The task that makes the transcript, for callers that run the loop themselves and then `take` it.
 
         Do not cancel it. Call `plan` or `transcript` inside the loop first.
         """
         assert self._loop is not None
-        slot = self._slots.get(key)
-        if slot is None:
-            if job is None:
-                raise HarnessError(HarnessTrouble.LOOKAHEAD, f"no conversation is planned for {key!r}")
-            slot = self._on_demand(job)
+        slot = self._slots.get(job.key)
+        if slot is None:  # outside the plan
+            slot = self._slots[job.key] = _Slot(job, -1)
+            self._link(slot)
+            slot.passed = True
         while self._base <= slot.position:  # items report in order: those before were skipped, or are deselected
             before = self._planned[self._base]
             self._outstanding -= before.admitted and not before.passed
@@ -191,7 +189,7 @@ class LookAhead(Generic[AnyJob]):
         if slot.future is None:
             slot.future = self._loop.create_future()
         if not slot.started:
-            self._awaited[key] = slot
+            self._awaited[slot.key] = slot
             self._demand(slot)
         self._pump()
         return slot.future
@@ -245,23 +243,7 @@ class LookAhead(Generic[AnyJob]):
                 slot.future.cancel()
         self._slots.clear()
 
-    @property
-    def in_flight(self) -> int:
-        """Conversations in progress."""
-        return len(self._running)
-
-    @property
-    def waiting(self) -> int:
-        """Transcripts that wait for their items."""
-        return sum(1 for slot in self._slots.values() if slot.future is not None and slot.future.done())
-
     # -- scheduling ----------------------------------------------------------------------------------------------
-
-    def _on_demand(self, job: AnyJob) -> _Slot[AnyJob]:
-        slot = self._slots[job.key] = _Slot(job, -1)
-        self._link(slot)
-        slot.passed = True
-        return slot
 
     def _demand(self, slot: _Slot[AnyJob]) -> None:
         """Put a job and its dependencies at the head of the queue."""

@@ -114,11 +114,7 @@ class Runner:
             room, said = room_for(wanted)
             if said:
                 self._note(said)
-            self._ahead = LookAhead(
-                self.hold,
-                concurrency=room,
-                stop_reason=self.stop_reason,
-            )
+            self._ahead = LookAhead(self.hold, concurrency=room, stop_reason=self.stop_reason)
         return self._ahead
 
     # -- conversations -------------------------------------------------------------------------------------------
@@ -129,14 +125,14 @@ class Runner:
         Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` if it did not start
         because the run is stopping.
         """
-        return await (self._ahead or self._look_ahead()).transcript(trial.key, trial)
+        return await (self._ahead or self._look_ahead()).transcript(trial)
 
     def ask(self, trial: Trial) -> asyncio.Future[Transcript]:
         """The task that holds the conversation, for callers that run the loop themselves and then `take` it.
 
         Do not cancel it. Await `plan` in the loop first.
         """
-        return (self._ahead or self._look_ahead()).ask(trial.key, trial)
+        return (self._ahead or self._look_ahead()).ask(trial)
 
     def take(self, trial: Trial) -> Transcript | None:
         """The conversation of a requested trial that has ended, else ``None``; raises its error."""
@@ -251,8 +247,7 @@ class Runner:
         if why := self._skips[trial.category, trial.data, trial.contender]:
             return self.skipped(trial, why)
         try:
-            ahead = self._ahead or self._look_ahead()
-            return self.judged(trial, await ahead.transcript(trial.key, trial))
+            return self.judged(trial, await (self._ahead or self._look_ahead()).transcript(trial))
         except EntrySkipped as skipped:
             return self.skipped(trial, skipped.message)
         except BenchmarkError as error:

@@ -54,8 +54,17 @@ def jobs(count, **fields):
     return [Job(number, **fields) for number in range(count)]
 
 
+def in_flight(ahead):
+    return len(ahead._running)
+
+
+def held_ready(ahead):
+    """Transcripts that wait for their items."""
+    return sum(slot.future is not None and slot.future.done() for slot in ahead._slots.values())
+
+
 async def take_all(ahead, keys):
-    return [(await ahead.transcript(key)).entry_id for key in keys]
+    return [(await ahead.transcript(Job(key))).entry_id for key in keys]
 
 
 async def settled():
@@ -85,9 +94,9 @@ def test_the_window_bounds_what_waits_for_its_item(window, taken, waiting, start
 
     async def work(ahead):
         await settled()
-        first = ahead.waiting
+        first = held_ready(ahead)
         for key in taken:
-            await ahead.transcript(key)
+            await ahead.transcript(Job(key))
             await settled()
         return first
 
@@ -131,7 +140,7 @@ def test_a_link_that_was_taken_is_awaited_by_nobody():
     """Questions planned after their write stage has ended start at once."""
 
     async def work(ahead):
-        await ahead.transcript("w")
+        await ahead.transcript(Job("w"))
         ahead.plan([Job("w"), Job("q", None, ("w",))])
         return await take_all(ahead, ["q"])
 
@@ -152,7 +161,7 @@ def test_a_failed_write_stage_is_no_failure_of_the_model_at_the_question(error, 
     """A defect of ours stops no question."""
 
     async def work(ahead):
-        await ahead.transcript("q")
+        await ahead.transcript(Job("q"))
 
     plan = chain("w", "q")
     if advice is None:
@@ -174,7 +183,7 @@ def test_failures_nobody_asks_for_are_silent():
 
     async def work(ahead):
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
-        await ahead.transcript(0)
+        await ahead.transcript(Job(0))
         await settled()
         ahead.discard(1)
 
@@ -183,12 +192,10 @@ def test_failures_nobody_asks_for_are_silent():
     assert complaints == []
 
 
-def test_on_demand_and_unknown_keys():
+def test_on_demand():
     async def work(ahead):
         for _ in range(2):
-            assert (await ahead.transcript("later", Job("later", None, ("w",)))).entry_id == "later"
-        with pytest.raises(HarnessError, match="no conversation is planned for 'nobody'"):
-            await ahead.transcript("nobody")
+            assert (await ahead.transcript(Job("later", None, ("w",)))).entry_id == "later"
 
     _, held = held_in(work, [*jobs(2), Job("w")])
     assert Counter(held.started) == {0: 1, 1: 1, "w": 1, "later": 2}
@@ -197,7 +204,7 @@ def test_on_demand_and_unknown_keys():
 
 def test_who_no_longer_waits_for_a_transcript_takes_none():
     async def work(ahead):
-        waits = asyncio.ensure_future(ahead.transcript(0))
+        waits = asyncio.ensure_future(ahead.transcript(Job(0)))
         await asyncio.sleep(0)
         waits.cancel()
         await settled()
@@ -209,7 +216,7 @@ def test_who_no_longer_waits_for_a_transcript_takes_none():
 
 def test_jobs_that_wait_for_each_other_are_asked_for_in_vain():
     async def work(ahead):
-        promise = ahead.ask("a")
+        promise = ahead.ask(Job("a"))
         await settled()
         return promise.done()
 
@@ -220,8 +227,8 @@ def test_a_loop_that_stands_still_starts_what_is_asked_for_when_it_goes_on():
     held, loop = Held(), asyncio.new_event_loop()
     ahead = LookAhead(held, concurrency=1, window=1)
     ahead.plan(jobs(3))
-    loop.run_until_complete(ahead.transcript(0))
-    promise = ahead.ask(2)  # nothing runs now
+    loop.run_until_complete(ahead.transcript(Job(0)))
+    promise = ahead.ask(Job(2))  # nothing runs now
     assert loop.run_until_complete(promise).entry_id == ahead.take(2).entry_id == "2"
     loop.run_until_complete(ahead.aclose())
     loop.close()
@@ -231,9 +238,9 @@ def test_stopping_refuses_what_has_not_started():
     spent = []
 
     async def work(ahead):
-        await ahead.transcript(0)
+        await ahead.transcript(Job(0))
         spent.append("x")
-        return await asyncio.gather(*map(ahead.transcript, range(1, 7)), return_exceptions=True)
+        return await asyncio.gather(*map(ahead.transcript, jobs(7)[1:]), return_exceptions=True)
 
     found, held = held_in(work, jobs(10), stop_reason=lambda: "budget reached" if spent else None)
     assert [getattr(each, "entry_id", str(each)) for each in found] == ["1", "2", "3", *["budget reached"] * 3]
@@ -292,8 +299,8 @@ def test_the_order_is_what_it_was(seed: int, concurrency: int, window: int | Non
             if position % 5 == 3:
                 ahead.discard(job.key)
             elif position % 7 != 2:
-                await ahead.transcript(job.key)
-                order.append(f"{ahead.in_flight}.{ahead.waiting}")
+                await ahead.transcript(job)
+                order.append(f"{in_flight(ahead)}.{held_ready(ahead)}")
         await ahead.aclose()
 
     asyncio.run(main())
@@ -302,19 +309,19 @@ def test_the_order_is_what_it_was(seed: int, concurrency: int, window: int | Non
 
 def test_callers_that_run_the_loop_ask_and_take():
     async def work(ahead):
-        promise = ahead.ask("a")
+        promise = ahead.ask(Job("a"))
         assert ahead.take("a") is None  # not over yet
-        assert (ahead.in_flight, ahead.waiting) == (1, 0)
+        assert (in_flight(ahead), held_ready(ahead)) == (1, 0)
         await asyncio.wait([promise])
-        assert ahead.waiting == 1
+        assert held_ready(ahead) == 1
         assert ahead.take("a").entry_id == "a"
         assert ahead.take("a") is ahead.take("nobody") is ahead.take("b") is None
-        await asyncio.wait([ahead.ask("bad")])
+        await asyncio.wait([ahead.ask(Job("bad"))])
         with pytest.raises(AdapterError, match="gone"):
             ahead.take("bad")
-        assert ahead.waiting == 1  # b, which nobody asked for
+        assert held_ready(ahead) == 1  # b, which nobody asked for
         ahead.discard("b")
-        assert ahead.waiting == 0
+        assert held_ready(ahead) == 0
 
     plan = [Job("a"), Job("b"), Job("bad")]
     assert held_in(work, plan, failing={"bad": AdapterError("server", "gone")}, concurrency=1)[1].started == [
@@ -338,7 +345,7 @@ def test_closing_drains_what_is_in_flight_so_long_and_waits_for_the_rest(drain_s
     async def main():
         ahead = LookAhead(hold, concurrency=2)
         ahead.plan(jobs(5))
-        asked = asyncio.ensure_future(ahead.transcript(4))
+        asked = asyncio.ensure_future(ahead.transcript(Job(4)))
         await asyncio.sleep(0)
         await ahead.aclose(drain_s)
         assert sorted(cleaned)[:2] == [0, 1]
@@ -346,7 +353,7 @@ def test_closing_drains_what_is_in_flight_so_long_and_waits_for_the_rest(drain_s
             await asked
         ahead.plan([Job("late")])
         await settled()
-        return ahead.in_flight, ahead.waiting
+        return in_flight(ahead), held_ready(ahead)
 
     started = time.monotonic()
     assert asyncio.run(main()) == (0, 0)
@@ -358,14 +365,14 @@ def test_hurry_cancels_what_is_in_flight():
         ahead = LookAhead(Held(60), concurrency=2)
         ahead.hurry()  # before there is a loop
         ahead.plan(jobs(2))
-        asked = asyncio.ensure_future(ahead.transcript(0))
+        asked = asyncio.ensure_future(ahead.transcript(Job(0)))
         await settled()
         ahead.hurry()
         with pytest.raises(asyncio.CancelledError):
             await asked
-        assert ahead.in_flight == 0
+        assert in_flight(ahead) == 0
         ahead.plan([Job("q", 0, (1,))])  # what was cancelled is waited for by nobody
-        return (await ahead.transcript("q")).entry_id
+        return (await ahead.transcript(Job("q"))).entry_id
 
     assert asyncio.run(main()) == "q"
 
