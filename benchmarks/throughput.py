@@ -126,6 +126,7 @@ def measure_bare(server: MockServer, bodies: list[bytes], concurrency: int) -> d
 
 RUN = """
 import json, os, resource, sys, time
+import aiohttp  # loaded before, as by the bare client from its second round on
 import pytest_bfcl
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings

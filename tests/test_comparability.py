@@ -156,7 +156,7 @@ def repeated(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
 
 
 def resumed(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
-    RunDirectory.continue_(stored(folder, "a", one), other).close()
+    RunDirectory.start(stored(folder, "a", one), other).close()
     return S
 
 
@@ -338,7 +338,7 @@ def test_what_is_exported_carries_its_mark(
 ) -> None:
     run = replace(BASE, **DEVIATIONS[deviation])
     folder, out = stored(tmp_path, "a", run), tmp_path / "out"
-    with RunDirectory.continue_(folder, run) as made:
+    with RunDirectory.start(folder, run) as made:
         made.write_summary(summarise(made.records(), fingerprint=run.to_dict()))
     words = ["--official"] if form == "official" else ["--format", form]
     code = main(["export", str(folder), *words, "-o", str(out)])

@@ -117,7 +117,6 @@ class RunDirectory:
     def __init__(self, path: Path, fingerprint: Fingerprint, lock: BaseFileLock | None = None) -> None:
         self.path = path
         self.fingerprint = fingerprint
-        self.continued = False
         self.left_out = LeftOut()
         self._lock = lock
         self._earlier: bytes | None = None
@@ -141,8 +140,12 @@ class RunDirectory:
         return cls(path, _read_fingerprint(path))
 
     @classmethod
-    def continue_(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
-        """Resume an existing run. Raises `UsageError` with the differences, or if another process writes it."""
+    def start(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
+        """Resume the run at ``path`` if there is one, else create it. Raises `UsageError` with the differences from the
+        existing run, or if another process writes it.
+        """
+        if not is_run(path):
+            return cls.create(path, fingerprint)
         earlier = _read_fingerprint(path)
         found = comparability(earlier, fingerprint, Purpose.PARTS)
         if found.refused:
@@ -150,14 +153,7 @@ class RunDirectory:
                 f"cannot continue {path}: it measured something else\n{found.listed()}\n"
                 "name another folder, or use the same settings as the existing run"
             )
-        run = cls._begin(path, _joined(earlier, fingerprint))
-        run.continued = True
-        return run
-
-    @classmethod
-    def start(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
-        """Resume the run at ``path`` if there is one, else create it."""
-        return cls.continue_(path, fingerprint) if is_run(path) else cls.create(path, fingerprint)
+        return cls._begin(path, _joined(earlier, fingerprint))
 
     @classmethod
     def _begin(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:

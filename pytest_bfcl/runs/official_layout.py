@@ -58,7 +58,7 @@ def reading_of(
         fc = row.mode == "fc" if row is not None else folder.endswith("-FC")
         found = Reading("fc" if fc else "prompt", row.underscore_names if row is not None else False, named)
     elif row is not None:
-        found = _registered(row)
+        found = Reading(row.mode, row.underscore_names, None if row.decoder in ("python", "native") else row.decoder)
     else:
         found = _unregistered(folder, files, mode)
     told = found._replace(
@@ -70,23 +70,19 @@ def reading_of(
     return _proven(told, row, files, offered, contradicted=mode is None)
 
 
-def _registered(row: Format) -> Reading:
-    return Reading(row.mode, row.underscore_names, None if row.decoder in ("python", "native") else row.decoder)
-
-
 def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offered, *, contradicted: bool) -> Reading:
     """The reading with what the calls in the files prove, see `reading_of`."""
     texts = row is not None and row.decoder not in (None, "native") and not _stores_lists(row.decoder)
     if texts:
-        if not contradicted or not any(has_calls(result) for result in _results(files)):
+        if not contradicted or not any(has_calls(result) for _, result in _results(files)):
             return told
-        spelled = spelling_of(_results_by_id(files), offered)
+        spelled = spelling_of(_results(files), offered)
         other = OtherReading("evidence", "fc", spelled.proven is not False)
         told_names = "" if spelled.proven is None else f", {spelled}"
         return told._replace(other=other, proof=f"native calls{told_names}")
     if told.decoder is not None:
         return told
-    spelled = spelling_of(_results_by_id(files), offered)
+    spelled = spelling_of(_results(files), offered)
     if spelled.proven is None:
         return told
     proof = str(spelled)
@@ -116,7 +112,7 @@ def _decoder_name(folder: str, decoder: str | None) -> str | None:
 def _unregistered(folder: str, files: list[Path], mode: Mode | None) -> Reading:
     native = False
     found: tuple[str, str] | None = None
-    for result in _results(files):
+    for _, result in _results(files):
         if has_calls(result):
             native = True
             break
@@ -133,11 +129,8 @@ def _unregistered(folder: str, files: list[Path], mode: Mode | None) -> Reading:
     return Reading("fc", True) if folder.endswith("-FC") else Reading("prompt", False)
 
 
-def _results(files: Iterable[Path]) -> Iterator[Any]:
-    return (result for _, result in _results_by_id(files))
-
-
-def _results_by_id(files: Iterable[Path]) -> Iterator[tuple[str, Any]]:
+def _results(files: Iterable[Path]) -> Iterator[tuple[str, Any]]:
+    """Entry id and stored result of every line."""
     for file in files:
         for line in read_json_lines(file, lambda damaged: None):
             yield str(line.value.get("id")), line.value.get("result")

@@ -52,8 +52,7 @@ class Readings:
 
     def transcript(self, line: Fields, documented: Callable[[], Iterable[str]]) -> Transcript:
         """The conversation of a line, ready to be judged. ``documented`` gives the names of the offered functions.
-
-        ``documented`` gives the names of the offered functions. Raises `UsageError` like `transcript_from_line`.
+        Raises `UsageError` like `transcript_from_line`.
         """
         transcript = transcript_from_line(line, self.mode)
         if self._says_all(line):

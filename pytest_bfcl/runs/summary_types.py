@@ -83,32 +83,31 @@ class Counts(TypedDict):
     skipped: Count
 
 
-class CategorySummary(Counts):
-    """One category; ``planned`` are the entries of one repeat."""
+class Scores(Counts):
+    """Entries by outcome, and the shares that passed."""
 
     accuracy: Share | None
     interval95: Interval
     official_accuracy: Share | None
     corrected_accuracy: Share | None
     accuracy_without_known_issues: float | None
+    verified_accuracy: NotRequired[Share | None]
+    """On the verified data; only if lines have verdicts for it. Never part of an official score."""
+
+
+class CategorySummary(Scores):
+    """One category; ``planned`` are the entries of one repeat."""
+
     known_issues: Count
     planned: NotRequired[Count]
-    verified_accuracy: NotRequired[Share | None]
-    """Scores on the verified data; only if lines have verdicts for it. Never part of an official score."""
     reviewed: NotRequired[Count]
 
 
-class GroupSummary(Counts):
+class GroupSummary(Scores):
     """One group; ``missing`` are categories of its formula that the run does not have."""
 
-    accuracy: Share | None
-    interval95: Interval
-    official_accuracy: Share | None
-    corrected_accuracy: Share | None
-    accuracy_without_known_issues: float | None
     complete: bool
     missing: list[str]
-    verified_accuracy: NotRequired[Share | None]
 
 
 class PartialOverall(TypedDict):

@@ -56,11 +56,8 @@ class EarlierParts:
         run = RunDirectory.open(path)
         models = run.fingerprint.models
         bases = Counter(base_of(model.model) for model in models)
-        parts = cls(
-            run.fingerprint,
-            modes={base_of(model.model): cast("Mode", model.mode) for model in models},
-            twice=frozenset(base for base, count in bases.items() if count > 1),
-        )
+        modes = {base_of(model.model): cast("Mode", model.mode) for model in models}
+        twice = frozenset(base for base, count in bases.items() if count > 1)
         settled: set[DoneKey] = set()
         errored: set[DoneKey] = set()
         served: dict[str, dict[str, str]] = {}
@@ -68,15 +65,11 @@ class EarlierParts:
         for record in run.records(lambda line: tell(f"damaged line: {line}; its entry runs again")):
             model, _, entry_id, repeat = record_key(record)
             if is_settled(record):
-                settled.add(parts.key(entry_id, model, repeat))
+                settled.add(done_key(entry_id, model, repeat, twice))
                 served |= server_facts(record.get("extra", {}).get(SERVED_BY))
             elif record.get("outcome") == "error":
-                errored.add(parts.key(entry_id, model, repeat))
-        return cls(run.fingerprint, frozenset(settled), frozenset(errored), parts.modes, parts.twice, served)
-
-    def key(self, entry_id: str, model: str, repeat: int) -> DoneKey:
-        """The key of a result; ``model`` is its name in results."""
-        return done_key(entry_id, model, repeat, self.twice)
+                errored.add(done_key(entry_id, model, repeat, twice))
+        return cls(run.fingerprint, frozenset(settled), frozenset(errored), modes, twice, served)
 
     @property
     def settled_ids(self) -> set[str]:
@@ -96,7 +89,8 @@ class EarlierParts:
 
     def is_settled_line(self, line: Fields) -> bool:
         """Whether a line of the journal belongs to an entry with a verdict."""
-        return self.key(str(line.get("id")), str(line.get("model")), line.get("repeat") or 1) in self.settled
+        key = done_key(str(line.get("id")), str(line.get("model")), line.get("repeat") or 1, self.twice)
+        return key in self.settled
 
     def refuse_other(self, now: Fingerprint, path: Path) -> None:
         """Raise `UsageError` with the differences if the run measured something else."""
@@ -123,7 +117,7 @@ class EarlierParts:
         return cls(None, settled, errored, dict(values["modes"]), frozenset(values["twice"]), values["served"])
 
     def _key(self, trial: Trial, entry_id: str) -> DoneKey:
-        return self.key(entry_id, trial.contender.identity.model, trial.repeat)
+        return done_key(entry_id, trial.contender.identity.model, trial.repeat, self.twice)
 
 
 def server_facts(told: object) -> dict[str, dict[str, str]]:

@@ -77,7 +77,7 @@ def run(
         try:
             selection = _selection(categories, ids, sample, shard)
             whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
-            whole.open_runner(search, _place(cluster))
+            whole.open_runner(search, cluster)
             return asyncio.run(whole.carry_out(progress, said or (lambda text: None)))
         except UsageError as error:
             raise error.with_traceback(None) from None  # the caller's line counts, not ours
@@ -131,7 +131,7 @@ async def arun(
     """
     selection = _selection(categories, ids, sample, shard)
     whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
-    whole.open_runner(search, _place(cluster))
+    whole.open_runner(search, cluster)
     return await whole.carry_out(progress, said or (lambda text: None))
 
 
@@ -199,14 +199,6 @@ def _with_model_names(models: list[object], settings: Settings) -> tuple[list[ob
             (model,), settings = name_models([model], settings)
         found.append(model)
     return found, settings
-
-
-def _place(cluster: Place | str | None) -> Place | None:
-    if not isinstance(cluster, str):
-        return cluster
-    from pytest_bfcl.session.feeders import find_feeder
-
-    return find_feeder("ray").place_at(cluster)
 
 
 def _chosen(entries: Any, selection: Selection, settings: Settings) -> tuple[DataSet, Sequence[EntryRef | Entry]]:

@@ -22,6 +22,7 @@ from pytest_bfcl.session.closing import DryRun, RunResult
 from pytest_bfcl.session.contender import Contender, check_contenders, variant_label, wanted_mode
 from pytest_bfcl.session.earlier import EarlierParts, plan_trials
 from pytest_bfcl.session.estimate import skips_ahead
+from pytest_bfcl.session.feeders import find_feeder
 from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.runner import Runner
@@ -143,8 +144,10 @@ class WholeRun:
         price = own_price(self._infos, self.settings, spec.text, spec.with_mode(mode).text, spec.base)
         return Contender.of_spec(spec, self.settings, make=make, settled=settled, price=price)
 
-    def open_runner(self, search: object = None, place: Place | None = None) -> None:
-        """Make the holder of the conversations: in this process, or at ``place``. Raises `UsageError`."""
+    def open_runner(self, search: object = None, place: Place | str | None = None) -> None:
+        """Make the holder of the conversations: in this process, or at a place or the address of a Ray cluster. Raises
+        `UsageError`.
+        """
         note, on_switch = self.notes.append, self.run.switched
         if place is None:
             store = Store(self.run.path, note=note)
@@ -160,6 +163,8 @@ class WholeRun:
             )
         if search is not None:
             raise UsageError("a search provider of your own does not travel to a cluster: name one in the settings")
+        if isinstance(place, str):
+            place = find_feeder("ray").place_at(place)
         self.runner = place.runner(
             self.data, self.contenders, self.settings, self.earlier, self.run.path, note=note, on_switch=on_switch
         )

