@@ -70,18 +70,17 @@ def augment(start: int, calls: int, fits: Callable[[int, int], bool], owner: Mut
             if call in owner:
                 queue.append(owner[call])
                 continue
-            _shift(call, start, came_from, owner)
+            _shift(call, came_from, owner)
             return True
     return False
 
 
-def _shift(call: int, start: int, came_from: dict[int, int], owner: MutableMapping[int, int]) -> None:
-    while True:
+def _shift(call: int | None, came_from: dict[int, int], owner: MutableMapping[int, int]) -> None:
+    """Give each answer of the path the call that it reached, beginning with a free one; the first held none."""
+    while call is not None:
         answer = came_from[call]
         previous = next((held for held, who in owner.items() if who == answer), None)
         owner[call] = answer
-        if answer == start or previous is None:
-            return
         call = previous
 
 

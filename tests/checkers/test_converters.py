@@ -34,6 +34,9 @@ from pytest_bfcl.checkers import java, javascript
         ('new HashMap<A>() {{ put("a",1);put("b",2); }}', "HashMap", None, {"a": 1, "b": 2}),
         ("new HashMap<a\nb>()", "HashMap", None, "new HashMap<a\nb>()"),
         ("9" * 5000, "integer", None, "9" * 5000),
+        ('new HashMap<A>() {{ put("a", ' + "9" * 5000 + 'L); }}', "HashMap", None, {"a": "9" * 5000 + "L"}),
+        ('new HashMap<A>() { put("a", 1);', "HashMap", None, {}),
+        ("x", "wonder", None, "x"),
     ],
 )  # fmt: skip
 def test_java(text: str, word: str, element: str | None, value: Any) -> None:
@@ -62,6 +65,9 @@ def test_java(text: str, word: str, element: str | None, value: Any) -> None:
         ("{a:1,  :b}", "dict", None, {"a": 1, "": "b"}),
         ("{k: [1, 2], m: [x:y, z]}", "dict", None, {"k": [1, 2], "m": ["x:y", "z"]}),
         ("[" + "9" * 5000 + "]", "array", "integer", "[" + "9" * 5000 + "]"),
+        ("[" + "9" * 5000 + "n]", "array", "Bigint", "[" + "9" * 5000 + "n]"),
+        ("[" + "x" * 5000 + "]", "array", "integer", ["x" * 5000]),
+        ("[" + "x" * 5000 + "]", "array", "String", ["x" * 5000]),
     ],
 )
 def test_javascript(text: str, word: str, element: str | None, value: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.json_calls import is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
-from pytest_bfcl.checkers.state import state_difference
+from pytest_bfcl.checkers.state import MAX_DIFFERENCES, state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
@@ -105,6 +105,15 @@ def test_state_difference_tells_only_what_differs() -> None:
 def test_long_texts_are_shown_where_they_differ(wanted: Any, called: Any, shown: tuple[Any, Any]) -> None:
     found = state_difference({"note": called}, {"note": wanted})
     assert tuple(found["note"][side] for side in ("expected", "called")) == shown
+
+
+def test_a_difference_shows_some_of_many_attributes() -> None:
+    for count in (MAX_DIFFERENCES, MAX_DIFFERENCES + 1):
+        wanted = {f"a{number}": number for number in range(count)}
+        found = state_difference({}, wanted)
+        assert len(found) == count
+        assert ("…" in found) is (count > MAX_DIFFERENCES)
+    assert found["…"].startswith(f"{count} attributes differ: a0, a1, ")
 
 
 def test_hostile_calls_are_results_not_crashes() -> None:

@@ -52,7 +52,8 @@ TOOLS = [
     tool("look", {"path": TEXT}, reads_only=True), tool("read_file", {"path": TEXT}, "path"),
     tool("delete_file", {"path": TEXT}, "path"),
     tool("remove_order", {"number": {"type": "integer"}}, "number"),
-    tool("create_note", {"title": TEXT, "body": TEXT}, "title"),
+    tool("create_note", {"title": TEXT, "body": TEXT, "copies": {"type": "integer", "default": 2},
+                         "pinned": {"type": "boolean", "default": True}, "tag": True}, "title"),
     tool("write_file", {"path": TEXT, "content": TEXT, "append": {"type": "boolean", "default": False}}, "path",
     "content"),
     tool("move", {"source": TEXT, "destination": TEXT}, "source", "destination"), tool("clear", {}),
@@ -71,7 +72,7 @@ LOOKS: list[Any] = [{"call": "look", "equals": 1}, {"state": {"file": "notes/a.t
 WAYS: list[Any] = [None, [[]], [["delete_file(path='/workdir/notes/a.txt')"]],
 [["write_file(path='x', content='y')", "look(path='x')"]],
                    [["upsert(name='n')"]], [["put(name='n')"]], [["remove_order(number=7)"]], [["no_such(a=1)"]],
-                   [["run(sql='DELETE FROM orders')"]], [["odd(b=['q'])"]]]  # fmt: skip
+                   [["create_note(title='t')"]], [["run(sql='DELETE FROM orders')"]], [["odd(b=['q'])"]]]  # fmt: skip
 
 
 def served(way: Any, look: Any, files: tuple[str, ...], setup: list[Any], tools: list[ServedTool]) -> Entry:

@@ -236,7 +236,9 @@ def test_comparisons(name: str) -> None:
 
 GATES = [["overall=50"], ["overall=90", "overall_v3=50"], ["multi_turn=60", "live=60", "all=60"], ["parallel=60"],
 ["own=50"],
-         ["entries=60"], ["entries:live=60", "entries:parallel=90"], ["memory=1"], ["retired=50"], []]  # fmt: skip
+         ["entries=60"], ["entries:live=60", "entries:parallel=90"], ["memory=1"], ["retired=50"],
+         ["relevance=50", "entries:relevance=50"],
+         []]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["everything", "part", "bundled", "rerun", "errors", "nothing"])
@@ -589,7 +591,9 @@ FILES: dict[str, dict[str, str]] = {
                             '{"id": "parallel_2", "valid": false, "tag": "WRONG_ANSWER", "reason": "x"}\n'
                             '{"id": "parallel_3", "valid": false, "tag": "ADAPTER_ERROR"}\n{"id": "p", "error": "no"}\n'
                             "x"},
-    "an error alone": {"v.jsonl": '{"id": "parallel_1", "error": "no"}\n{"id": "parallel_2", "valid": true}'},
+    "an error alone": {"v.jsonl": '{"id": "parallel_1", "error": "no"}\n{"id": "parallel_2", "valid": true}\n'
+                                  '{"id": "parallel_3", "error": "e", "outcome": "failed"}\n'
+                                  '{"id": "parallel_4", "error": "e", "valid": true}'},
     "without verdicts": {"v.jsonl": '{"id": "parallel_1", "output": ""}'},
     "scores": {"score/m/non_live/BFCL_v4_parallel_score.json": score_file(
         {"accuracy": 0.9, "total_count": 13, "correct_count": 12}, FAILED)},
