@@ -340,8 +340,8 @@ ADVISED: dict[str, dict[str, Any]] = {
     "javascript": {"array<String>": ["a"], "dict": {"a": [1]}, "Bigint": 5, "float": 5.5, "Boolean": True},
 }  # fmt: skip
 GIVEN: list[Any] = [
-    "true", "False", "yes", True, "5", "5.5", "five", 5, 5.0, 5.5, "5L", "5.5f", "xL", "xf", "[1, 2]", " [1]", "{'a': 1}",
-    "(1, 2)",
+    "true", "False", "yes", True, "5", "5.5", "five", 5, 5.0, 5.5, "5L", "5.5f", "xL", "xf", "[1, 2]", " [1]",
+    "{'a': 1}", "(1, 2)",
     [1, 2.0], [1, 2], ["1", "2"], ["1", "b"], [2.0, 1.0], [2, 1], ["b", "a"], ["a"], [],
     {"a": 1}, "'jam'", '"jam"', "`jam`", "'jam", "'", "JAM", "9" * 40,
 ]  # fmt: skip

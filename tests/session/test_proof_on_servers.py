@@ -23,7 +23,7 @@ from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
 
-SHOP = shlex.join([sys.executable, str(Path(__file__).with_name("shop.py"))])
+SHOP = shlex.join([sys.executable, str(Path(__file__).parents[1] / "extensions" / "agents" / "shop.py")])
 COMMAND = f"CART={{workdir}}/cart/fig.json {SHOP}"
 KEPT = {
     "id": "kept", "category": "mcp", "mcp": "shop", "question": "Two apples, please.",

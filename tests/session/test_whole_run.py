@@ -1,0 +1,177 @@
+"""Runs of the library with engines of their own, at other places, with little room, and with a table to stand in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_bfcl import entry_points
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.session import outside, serving, whole_run
+from pytest_bfcl.session.closing import run_board
+from pytest_bfcl.session.evaluation import arun, open_data, run
+from pytest_bfcl.session.outside import RESERVE, Store, room_for
+from pytest_bfcl.session.runner import Runner
+from pytest_bfcl.settings import Settings
+
+resource = pytest.importorskip("resource")
+PICKED: dict[str, Any] = {"ids": ["simple_python_1", "simple_python_2"]}
+SETTINGS = Settings(retries=0, serve="--flag")
+
+
+class Fleet:
+    """Engines that are there at once, do not start, or end by themselves."""
+
+    def __init__(self, how: str = "") -> None:
+        self.how, self.told = how, list[Any]()
+        self.addresses = {"vllm:m": "http://127.0.0.1:9/v1"}
+
+    async def launch(self, folder: Path, *, arguments: str = "", said: Callable[[str], None] = print) -> None:
+        self.told.append(("launch", folder.is_dir(), arguments))
+        said("engines are there")
+        if self.how == "fails":
+            raise UsageError("the engine did not start")
+
+    def trouble(self) -> str | None:
+        return "the engine ended" if self.how == "ends" else None
+
+    def stop(self) -> None:
+        self.told.append("stop")
+
+
+def with_engines(monkeypatch: pytest.MonkeyPatch, how: str = "") -> Fleet:
+    fleet = Fleet(how)
+    monkeypatch.setattr(entry_points, "require", lambda group, name, told: lambda specs, base_url: fleet)
+    return fleet
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_engines_run_as_long_as_the_run(stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet, said = with_engines(monkeypatch), list[str]()
+    out = tmp_path / "run" if stored else None
+    found = run("bundled", "vllm:m@fc", out=out, settings=SETTINGS, said=said.append, **PICKED)
+    assert fleet.told == [("launch", True, "--flag"), "stop"]
+    assert "engines are there" in said
+    assert all("http://127.0.0.1:9/v1" in line["detail"]["error"] for line in found.records)
+    if stored:  # nothing is left to do, or to start
+        assert found.stopped
+        done = run("bundled", "oracle:@fc", out=tmp_path / "done", settings=SETTINGS, **PICKED)
+        again = run("bundled", "oracle:@fc", out=tmp_path / "done", settings=SETTINGS, **PICKED)
+        assert (done.counts, again.counts) == ({"simple_python": (2, 2)},) * 2
+        assert [each for each in fleet.told if each != "stop"] == [("launch", True, "--flag")] * 2
+
+
+def test_engines_that_do_not_start_leave_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = with_engines(monkeypatch, "fails")
+    with pytest.raises(UsageError, match="the engine did not start"):
+        run("bundled", "vllm:m", out=tmp_path / "run", settings=SETTINGS, **PICKED)
+    assert fleet.told[-1] == "stop"
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_an_engine_that_ended_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_engines(monkeypatch, "ends")
+    found = run("bundled", "oracle:@fc", settings=SETTINGS, **PICKED)
+    assert (found.stopped, found.records) == ("the engine ended", [])
+
+
+class Elsewhere:
+    """A place whose conversations are held in this process after all."""
+
+    def runner(self, data: Any, contenders: Any, settings: Any, earlier: Any, path: Any, **more: Any) -> Runner:
+        self.asked = (data.name, [each.label for each in contenders], path, sorted(more))
+        return Runner(data, contenders, settings, Store(path), **more)
+
+
+def test_conversations_at_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Elsewhere()
+    found = run("bundled", "oracle:@fc", cluster=place, **PICKED)
+    assert found.counts == {"simple_python": (2, 2)}
+    assert place.asked == ("bundled", ["oracle:@fc"], None, ["note", "on_switch"])
+    with pytest.raises(UsageError, match="does not travel to a cluster"):
+        run("bundled", "oracle:@fc", cluster=place, search=object(), **PICKED)
+    with_engines(monkeypatch)
+    with pytest.raises(UsageError, match="starts engines on this machine only"):
+        run("bundled", "oracle:@fc", cluster=place, settings=SETTINGS, **PICKED)
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
+    with pytest.raises(UsageError, match="nothing installed holds conversations on 'ray'"):
+        run("bundled", "oracle:@fc", cluster="auto", **PICKED)
+
+
+def test_a_loop_of_ones_own_and_entries_at_hand() -> None:
+    bundled = open_data("bundled")
+    given = [bundled.entry(f"simple_python_{number}") for number in range(5)]
+    sampled = asyncio.run(arun(given, "oracle:@fc", sample=3))
+    assert sampled.counts == {"simple_python": (3, 3)}
+    assert asyncio.run(arun(given, "oracle:@fc", sample=3)).records[0]["id"] == sampled.records[0]["id"]
+    assert {line["id"] for line in sampled.records} < {entry.id for entry in given}
+
+
+INFINITE = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "wanted", "room", "set_to"),
+    [
+        (INFINITE, INFINITE, 500, 500, None), (RESERVE + 60, 999, 50, 50, None),
+        (RESERVE + 59, 999, 50, 50, RESERVE + 60),
+        (RESERVE + 20, RESERVE + 30, 50, 20, RESERVE + 30), (RESERVE + 20, INFINITE, 50, 50, RESERVE + 60),
+        (RESERVE + 11, -2, 50, 1, None), (RESERVE + 10, RESERVE + 10, 50, 0, RESERVE + 10),
+    ],
+)  # fmt: skip
+def test_room_for_requests(
+    soft: int, hard: int, wanted: int, room: int, set_to: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ten files open. A hard limit below the soft one stands for a system that lets nothing be raised."""
+    raised: list[int] = []
+
+    def raise_to(which: int, limits: tuple[int, int]) -> None:
+        if hard == -2:
+            raise ValueError("not allowed")
+        raised.append(limits[0])
+
+    monkeypatch.setattr(outside, "_open_files", lambda: 10)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (soft, 10**6 if hard == -2 else hard))
+    monkeypatch.setattr(resource, "setrlimit", raise_to)
+    if not room:
+        with pytest.raises(UsageError, match=f"may open {RESERVE + 10} files, too few for one request"):
+            room_for(wanted)
+        return
+    found, told = room_for(wanted)
+    assert (found, raised) == (room, [] if set_to is None else [set_to])
+    assert told == ("" if room == wanted else f"this process may open {RESERVE + 10 + room} files: {room} requests are "
+                    f"in flight instead of {wanted} (ulimit -n {RESERVE + 10 + wanted} allows them)")  # fmt: skip
+
+
+def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The named one, else that of an earlier part; what is wrong with it is a note."""
+    kept: list[Path] = []
+    notes: list[str] = []
+    board: Any = SimpleNamespace(keep=kept.append)
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: name if kind == "boards" else None)
+    monkeypatch.setattr(entry_points, "load", lambda point, what: SimpleNamespace(kept=lambda run: (point, run.name)))
+    assert run_board(board, tmp_path, notes) is board
+    assert run_board(None, tmp_path, notes) is None
+    (tmp_path / "board").mkdir()
+    assert run_board(None, tmp_path, notes) == ("published", tmp_path.name)
+    assert (kept, notes) == ([tmp_path], [])
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
+    assert run_board(None, tmp_path, notes) is None
+    assert notes == [
+        "the published table is not shown: --bfcl-board: no installed package reads published leaderboards"
+    ]
+
+
+def test_servers_that_models_name_are_asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "named_specs", lambda specs, base_url: [
+        serving.Addressed(whole_run.parse_spec("vllm:found"), "http://there/v1"),
+        serving.Addressed(whole_run.parse_spec("openai:m"), None)])  # fmt: skip
+    models, settings = serving.name_models(["auto:", "openai:m"], Settings(served={"sglang:x": "http://x/v1"}))
+    assert models == ["vllm:found", "openai:m"]
+    assert settings.served == {"sglang:x": "http://x/v1", "vllm:found": "http://there/v1"}
+    assert serving.name_models(["auto:"], Settings(serve=""))[0] == ["auto:"]
