@@ -7,6 +7,7 @@ import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Store
+from pytest_bfcl.session.proof import Proofs
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
@@ -239,6 +241,55 @@ def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mod
     (said,) = {note for note in notes if "refuses tools" in note}
     assert said == "own:first refuses tools (no tools here): the whole run is asked in prompting mode"
     assert [each.spec for each in told] == [parse_spec("own:first")]
+
+
+def test_only_what_is_measured_is_proved_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries that an adversary could pass, for models that are judged; never for an oracle's own answers."""
+    asked: list[str] = []
+
+    async def require(self: Any, entry: Any, texts: Any, search: Any) -> None:
+        asked.append(entry.id)
+
+    async def seen(entry: Any, model: Any, **more: Any) -> Transcript:
+        return Transcript(entry.id, entry.category)
+
+    monkeypatch.setattr(Proofs, "require", require)
+    monkeypatch.setattr("pytest_bfcl.session.runner.converse", seen)
+    bundled = open_data("bundled")
+    measured = Contender.of_adapter(Answering(), SETTINGS)
+    oracle = Contender.of_spec(parse_spec("oracle:@fc"), SETTINGS, data=bundled)
+    runner = Runner(bundled, [measured, oracle], SETTINGS)
+    plain, at_risk = bundled.entry("simple_python_1"), bundled.entry("multi_turn_base_0")
+    allowed = at_risk.model_copy(update={"id": "multi_turn_base_9", "allows": ["idle"]})
+    for entry in (plain, at_risk, allowed, at_risk.model_copy(update={"id": "x", "official": True})):
+        for contender in (measured, oracle):
+            asyncio.run(runner.hold(Trial.of(entry, contender, bundled)))
+    assert asked == ["multi_turn_base_0"]
+
+
+@pytest.mark.parametrize(
+    ("paced", "asked", "highest", "process", "refused", "told"),
+    [
+        (True, True, 3, "main", 0, "came to 4 requests in flight (at most 3, bound 9)"),
+        (True, True, 3, "gw1", 2, "came to 4 requests in flight in process gw1 (at most 3, bound 9, 2 refused)"),
+        (True, True, 0, "main", 0, None), (False, True, 3, "main", 0, None), (True, False, 3, "main", 0, None),
+    ],
+)  # fmt: skip
+def test_the_number_of_requests_that_was_found_is_told(
+    paced: bool, asked: bool, highest: int, process: str, refused: int, told: str | None, data: DataSet
+) -> None:
+    async def aclose() -> None:
+        notes.append("closed")
+
+    notes: list[str] = []
+    pace = SimpleNamespace(refused=refused, limit=4, most=9)
+    contender: Any = SimpleNamespace(
+        label="m", has_adapter=asked, gate=SimpleNamespace(highest=highest, pace=pace), take_notes=lambda: ["a note"],
+        aclose=aclose,
+    )  # fmt: skip
+    store = Store(process=process)
+    asyncio.run(Runner(data, [contender], replace(SETTINGS, paced=paced), store, note=notes.append).aclose())
+    assert notes == ["a note", *([f"m: --bfcl-concurrency auto {told}"] if told else []), "closed"]
 
 
 def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:

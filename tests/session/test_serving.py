@@ -10,16 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pytest_bfcl.session.serving import (
-    FoundServer,
-    find_servers,
-    get,
-)
+from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get
 
 
 class Answering(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body: bytes = self.server.body  # type: ignore[attr-defined]
+        self.server.key = self.headers["Authorization"]  # type: ignore[attr-defined]
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -58,6 +55,14 @@ def test_a_server_is_found_with_its_models(server: ThreadingHTTPServer) -> None:
 def test_anything_else_on_a_port_is_no_server(server: ThreadingHTTPServer, body: bytes) -> None:
     server.body = body  # type: ignore[attr-defined]
     assert find_servers({server.server_address[1]: "vLLM"}) == []
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_server_is_asked_with_the_key_that_there_is(key: str | None, server: ThreadingHTTPServer) -> None:
+    server.body = _models("m", "x" * 300, "x" * 301, "odd\n", 5)  # type: ignore[attr-defined]
+    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    assert ask_server(url, "vLLM", key) == FoundServer(url, "vLLM", ("m", "x" * 300))
+    assert server.key == (key and f"Bearer {key}")  # type: ignore[attr-defined]
 
 
 class Misbehaving(BaseHTTPRequestHandler):
