@@ -270,3 +270,85 @@ def test_trials_of_references_and_of_entries() -> None:
     )
     assert str(given.key) == "memory_kv_0-a-0"
     assert given.key_of("other")[1:3] == ("oracle:", 2)
+
+
+def test_what_answered_and_what_failed_is_written_down(tmp_path: Path) -> None:
+    """Servers of entries in the run's facts; failed entries in a file of expected failures, which then fail nothing."""
+    served = {"extra": {"served_by": {"server": "shop", "tools": "t"}}}
+    run = filled(run_at(tmp_path / "run"), line(IDS[0], **served), line(IDS[1], passed=False), line(IDS[2]))
+    assert run.fingerprint().conditions["served"] == {"shop": {"tools": "t"}}
+    assert "served" not in filled(run_at(tmp_path / "other"), line(IDS[0])).fingerprint().conditions
+    run.write_expected("failures.json", tmp_path)
+    assert run.notes[-1] == "1 expected failures written to failures.json"
+    content = json.loads((tmp_path / "failures.json").read_text())
+    assert [each["id"] for each in content["failures"]] == [IDS[1]]
+    known = filled(run_at(None, expected=content), line(IDS[1], passed=False))
+    assert (known.exit_code(known.stored_code), known.stored_code) == (0, 1)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_gate_is_held_against_the_run_that_is_measured(same: bool, tmp_path: Path) -> None:
+    filled(run_at(tmp_path / "before"), *map(line, IDS))
+    gates = {"baseline": "before"} if same else {"baseline": "before", "noninferior": ["1"]}
+    run = run_at(tmp_path / "now", **gates)
+    run.check_gates([MODEL], tmp_path)
+    known = dict.fromkeys(IDS, "simple_python")
+    if same:
+        run.refuse_unreachable(known, lambda category: None)
+        filled(run, *map(line, IDS))
+        assert run.summary is not None
+        assert run.summary["gate"]["verdict"] == "passed"
+    else:
+        with pytest.raises(UsageError, match="--bfcl-noninferior 1 cannot be met"):
+            run.refuse_unreachable(known, lambda category: None)
+    with pytest.raises(UsageError, match="before has no model 'x'"):
+        run_at(tmp_path / "other", baseline="before#x").check_gates([MODEL], tmp_path)
+    run_at(None, fail_under=["simple_python=5"]).check_gates([MODEL], tmp_path / "nowhere")  # nothing is compared
+
+
+def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Path) -> None:
+    for _ in range(2):
+        run = run_at(tmp_path / "run")
+        run.plan([], 0)
+        assert run.open() is run.open()
+        run.withdraw()
+        run.withdraw()
+        assert run.directory is None
+        assert not (tmp_path / "run" / "run.json").exists()
+    filled(run_at(tmp_path / "run"), line(IDS[0]))
+    again = run_at(tmp_path / "run")
+    again.plan([(IDS[1], "simple_python")], 1)
+    again.open()
+    assert (again.planned, again.fingerprint().planned, again.is_part) == (2, 2, True)
+    again.plan([(IDS[2], "simple_python")], 3)
+    assert (again.planned, again.fingerprint().planned) == (4, 4)
+    again.release()
+    assert not run_at(None).is_part
+
+
+def test_a_switch_is_written_down_at_once_and_money_ends(tmp_path: Path) -> None:
+    run = run_at(tmp_path / "run", settings=Settings(budget_usd=1.0), model="oracle:")
+    run.switched(run.contenders[0])
+    run.plan([], 2)
+    run.open()
+    run.contenders[0].settle("prompt")
+    run.switched(run.contenders[0])
+    assert [each.mode for each in RunDirectory.open(tmp_path / "run").fingerprint.models] == ["prompt"]
+    spent = []
+    for number in range(2):
+        run.take(line(IDS[number], cost_usd=0.5))
+        spent.append(run.spent_out)
+    assert spent == [None, "budget of 1 USD reached (1.0000 spent)"]
+    run.release()
+    free = run_at(None)
+    free.take(line(IDS[0], cost_usd=5.0))
+    assert free.spent_out is None
+    assert free.on_answer is None
+
+
+def test_a_second_line_of_a_trial_counts_instead_of_the_first(tmp_path: Path) -> None:
+    run = filled(run_at(tmp_path / "run"), line(IDS[0], passed=False), line(IDS[0]), line(IDS[1], repeat=2))
+    assert run.summary is not None
+    found = run.summary["models"][MODEL]["categories"]["simple_python"]
+    assert (found["passed"], found["failed"]) == (2, 0)
+    assert (run.counts["passed"], run.counts["failed"]) == (2, 1)
