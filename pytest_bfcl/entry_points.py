@@ -1,4 +1,4 @@
-"""All parts that installed packages add, our own ``extensions`` included (docs/plugins.md).
+"""All parts that installed packages add, our own ``extensions`` included (docs/plugins.md); what users name by module.
 
 A package declares entry points in a group ``pytest_bfcl.<kind>``. A part is imported only when something needs it by
 name.
@@ -6,10 +6,12 @@ name.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_bfcl.failures import UsageError
@@ -109,3 +111,20 @@ def _every(path: tuple[str, ...]) -> Any:
     from importlib.metadata import entry_points
 
     return entry_points()
+
+
+def look_here() -> None:
+    """Let modules in the working directory be found: neither ``pytest`` nor a console script looks there by itself."""
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
+def named(where: str) -> Any:
+    """The object of a user's ``module:name.of.it``; ``None`` if the module has none. Raises any error of its import."""
+    look_here()
+    module, _, path = where.rpartition(":")
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found

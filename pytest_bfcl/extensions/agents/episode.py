@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import sys
 from collections.abc import AsyncIterator, Iterator
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.entry_points import named
 from pytest_bfcl.extensions.agents.tools import Tool, async_tool, sync_tool
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -48,21 +46,11 @@ class NoFactory(LookupError):
     """A module has no such function."""
 
 
-def look_here() -> None:
-    """Let modules in the working directory be found: ``pytest`` does not look there by itself."""
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-
-
 def factory_of(name: str) -> Any:
     """The function of ``module:factory``. Raises `NoFactory`, and any error of its import."""
-    look_here()
-    module, _, path = name.rpartition(":")
-    found: Any = import_module(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
+    found = named(name)
     if not callable(found):
+        module, _, path = name.rpartition(":")
         raise NoFactory(f"the module {module} has no function {path!r}; write agent:MODULE:FACTORY")
     return found
 

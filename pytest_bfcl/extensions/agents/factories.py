@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.world import in_thread
-from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, NoFactory, factory_of, look_here, mistake_of
+from pytest_bfcl.entry_points import look_here
+from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, NoFactory, factory_of, mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError

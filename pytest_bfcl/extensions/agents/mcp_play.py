@@ -13,7 +13,8 @@ from pytest_bfcl.conversation.played import PlayedConversation
 from pytest_bfcl.conversation.services import skip_reason
 from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry
-from pytest_bfcl.extensions.agents.mcp_server import LoopbackServer, require_sdk, tool_server
+from pytest_bfcl.extensions.agents.mcp_server import LoopbackServer, tool_server
+from pytest_bfcl.extensions.agents.mcp_tools import require_sdk
 from pytest_bfcl.failures import UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.snapshots import Snapshots

@@ -10,8 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extras import install_command
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.extensions.agents.mcp_tools import require_sdk
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.simulators import ERROR_PREFIX
 
@@ -92,16 +91,6 @@ def _server(config: uvicorn.Config) -> uvicorn.Server:
 Schemas = Callable[[], Sequence[Fields]]
 """The offered tools, in OpenAI's shape."""
 CallTool = Callable[[str, Fields], Awaitable[str]]
-MISSING = f"this needs the SDK of MCP, version 2: {install_command('mcp')}"
-
-
-def require_sdk() -> None:
-    """Raise `UsageError` unless the SDK can be imported; version 1 has another API."""
-    try:
-        from mcp.server.lowlevel import Server  # noqa: F401
-        from mcp.types import PaginatedRequestParams  # noqa: F401
-    except ImportError:
-        raise UsageError(MISSING) from None
 
 
 def tool_server(name: str, schemas: Schemas, call: CallTool, *, instructions: str | None = None) -> Server[Any]:

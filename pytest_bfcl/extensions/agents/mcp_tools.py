@@ -20,7 +20,16 @@ MAX_PAGES = 100
 WORKDIR = "{workdir}"
 """The placeholder of a trial's directory in commands."""
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL | re.ASCII)
-MISSING = f"tools of an MCP server need its SDK, version 2: {install_command('mcp')}"
+MISSING = f"this needs the SDK of MCP, version 2: {install_command('mcp')}"
+
+
+def require_sdk() -> None:
+    """Raise `UsageError` unless the SDK can be imported; version 1 has another API."""
+    try:
+        from mcp.server.lowlevel import Server  # noqa: F401
+        from mcp.types import PaginatedRequestParams  # noqa: F401
+    except ImportError:
+        raise UsageError(MISSING) from None
 
 
 def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[FunctionDoc]:
@@ -49,12 +58,7 @@ async def list_tools(server: Any) -> list[FunctionDoc]:
     from mcp import Client
 
     async with Client(server) as client:
-        return await documents_of_client(client)
-
-
-async def documents_of_client(client: Any) -> list[FunctionDoc]:
-    """The same for a connected client. Raises `UsageError` without tools."""
-    return [document_of(tool) for tool in await listed_tools(client)]
+        return [document_of(tool) for tool in await listed_tools(client)]
 
 
 async def listed_tools(client: Any) -> list[Any]:
@@ -82,10 +86,9 @@ def document_of(tool: Any) -> FunctionDoc:
 
 def server_at(where: str, places: Mapping[str, str] | None = None) -> Any:
     """The connection target of the SDK's client for a URL or a command (see `command_words`). Raises `UsageError`."""
-    try:
-        from mcp import StdioServerParameters
-    except ImportError:
-        raise UsageError(MISSING) from None
+    require_sdk()
+    from mcp import StdioServerParameters
+
     if where.startswith(("http://", "https://")):
         return where
     words, variables = command_words(where, places or {})

@@ -27,7 +27,7 @@ from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, witho
 from pytest_bfcl.json_types import Fields, Parsed, first_problem
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.simulators import Simulator
-from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
 WHERE = "docs/expectations.md has every kind of expectation"
 _VALUES = ("equals", "contains", "matches", "schema", "exists", "tolerance")
@@ -213,14 +213,12 @@ def expect(output: object, functions: object = None) -> Expected:
     """
     tools = getattr(output, "functions", None) if functions is None else functions
     documents = assertable_documents(tools) if tools else []
-    transcript = output if isinstance(output, Transcript) else _transcript_of(output)
+    transcript = output
+    if not isinstance(transcript, Transcript):
+        steps = list(_steps_of(output))
+        mode: Mode = "fc" if any(step.reply.tool_calls for step in steps) else "prompt"
+        transcript = Transcript("assertion", "recorded", mode=mode, turns=[Turn(steps=steps)])
     return Expected(transcript, {str(doc["name"]): doc["parameters"] for doc in documents} or None)
-
-
-def _transcript_of(output: object) -> Transcript:
-    steps = list(_steps_of(output))
-    native = any(step.reply.tool_calls for step in steps)
-    return Transcript("assertion", "recorded", mode="fc" if native else "prompt", turns=[Turn(steps=steps)])
 
 
 def _steps_of(output: object) -> Iterator[Step]:

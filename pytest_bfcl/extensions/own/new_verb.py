@@ -92,11 +92,8 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
 
         return documents_of_server(args.from_mcp)
     if args.from_python:
-        import sys
-
         from pytest_bfcl.extensions.own.sources import functions_at
 
-        sys.path.insert(0, str(Path.cwd()))  # a console script does not look there by itself
         return functions_at(args.from_python)
     return functions_in_json(Path(args.from_json))
 

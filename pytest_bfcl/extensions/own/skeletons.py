@@ -146,7 +146,7 @@ def example_answer(function: FunctionDoc) -> Parsed:
         if name not in required:
             values[name] = [""]
             continue
-        value = example_value(name, schema, _fill_in, root=parameters)
+        value = example_value(name, schema, lambda name, schema: f"TODO {name}", root=parameters)
         if name in examples and _fits(examples[name], schema, parameters):
             value = examples[name]
         values[name] = [value] if native else plain_answers([{"f": {name: value}}])[0]["f"][name]
@@ -157,11 +157,6 @@ def _fits(value: Any, schema: Parsed, root: Fields) -> bool:
     """Whether the example that an author gave is valid by the author's schema."""
     whole = {"type": "object", "properties": {"it": schema}, "$defs": root.get("$defs") or {}}
     return value != "" and argument_problem(whole, {"it": value}) is None
-
-
-def _fill_in(name: str, schema: Fields) -> Any:
-    """The placeholder of a text that a person must write."""
-    return f"TODO {name}"
 
 
 def line_of(entry: Parsed) -> str:

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from pytest_bfcl.entry_points import look_here, named
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.judging.expected import function_documents
@@ -123,6 +124,7 @@ def functions_at(where: str) -> list[FunctionDoc]:
     if file.suffix == ".py" and file.is_file():
         sys.path.insert(0, str(file.resolve().parent))
         module_name = file.stem
+    look_here()
     try:
         module = import_module(module_name)
     except ImportError as error:
@@ -137,9 +139,7 @@ def functions_at(where: str) -> list[FunctionDoc]:
         return found
     documents = []
     for name in names.split(","):
-        function: Any = module
-        for part in name.strip().split("."):
-            function = getattr(function, part, None)
+        function = named(f"{module_name}:{name.strip()}")
         if not callable(function):
             raise UsageError(f"{module_name} has no function {name.strip()!r}")
         documents.append(document_of(function))

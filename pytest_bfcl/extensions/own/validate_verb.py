@@ -107,15 +107,12 @@ def _lines_text(problems: list[DataProblem]) -> str:
 
 def _register(where: str) -> None:
     """Register a user's class, as a conftest or an entry point does in a run."""
-    from importlib import import_module
-
+    from pytest_bfcl.entry_points import named
     from pytest_bfcl.failures import UsageError
     from pytest_bfcl.simulators import register_simulator
 
-    sys.path.insert(0, str(Path.cwd()))  # a console script does not look there by itself
-    module, _, name = where.partition(":")
     try:
-        register_simulator(getattr(import_module(module), name))
+        register_simulator(named(where))
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(f"--simulator {where}: {error} (name it as package.module:Class)") from None
 

@@ -207,11 +207,12 @@ class WireChecks:
         return self._futures[key]
 
     async def _outcome(self, contender: Contender, check: str) -> Outcome:
+        from pytest_bfcl.extensions.wire.client import Place
         from pytest_bfcl.extensions.wire.examiner import examiner_of
 
         if contender not in self._examiners:
             settings = self._session.settings.for_model(contender.label)
-            place = _place_of(contender, settings)
+            place = Place.of(contender.spec, settings)
             self._examiners[contender] = place, examiner_of(place, settings)
         return await self._examiners[contender][1].start(check)
 
@@ -246,6 +247,7 @@ def checks_of(
     Raises `UsageError` for models without their own endpoint, and for names that no check has.
     """
     from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
+    from pytest_bfcl.extensions.wire.client import Place
     from pytest_bfcl.extensions.wire.outcome import read_lines
 
     named = {name.partition("[")[0] for name in only or ()}
@@ -254,7 +256,7 @@ def checks_of(
     earlier = read_lines(run)
     found: list[tuple[Contender, Sequence[str]]] = []
     for contender in contenders:
-        place = _place_of(contender, settings.for_model(contender.label))
+        place = Place.of(contender.spec, settings.for_model(contender.label))
         settled = {
             record.check
             for record in earlier
@@ -265,15 +267,6 @@ def checks_of(
         names = [check.name for check in checks_for(place.api)]
         found.append((contender, [name for name in names if name not in settled]))
     return found
-
-
-def _place_of(contender: Contender, settings: Settings) -> Place:
-    """The address of requests. Raises `UsageError`."""
-    from pytest_bfcl.extensions.wire.client import Place
-
-    if contender.spec is None:
-        raise UsageError("the wire checks need a model named by --model, not one of a fixture")
-    return Place.of(contender.spec, settings)
 
 
 class _LoopThread:

@@ -22,10 +22,17 @@ from pytest_bfcl.extensions.wire.replies import (
     objects_in,
     text_of,
 )
-from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
+from pytest_bfcl.extensions.wire.requests import (
+    Message,
+    Request,
+    Tool,
+    ToolCalls,
+    ToolResult,
+    Turn,
+    Verbatim,
+    content_of,
+)
 from pytest_bfcl.json_types import Fields, Parsed
-
-Json = Parsed
 
 
 class Chat(Reader):
@@ -37,16 +44,16 @@ class Chat(Reader):
     nothing_whole = "the answer is no JSON object with choices"
     nothing_streamed = "the stream has no chunk with a choice"
 
-    def body(self, request: Request, model: str) -> Json:
+    def body(self, request: Request, model: str) -> Parsed:
         """The JSON body of a request."""
-        body: Json = {"model": model, "messages": [message for turn in request.turns for message in _messages(turn)]}
+        body: Parsed = {"model": model, "messages": [message for turn in request.turns for message in _messages(turn)]}
         named = {"type": "function", "function": {"name": (request.choice or "")[1:]}}
         body |= request.switches(self.limit_name, _tool, named)
         if request.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body | dict(request.extra)
 
-    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+    def replies_in(self, exchange: Exchange, body: Parsed) -> tuple[Reply, ...]:
         """See `Reader`."""
         choices = body.get("choices")
         usage = usage_of(body)
@@ -59,14 +66,14 @@ class Chat(Reader):
         return tuple(_choice(exchange, _joined(choices[index]), usage, index) for index in sorted(choices))
 
 
-def usage_of(body: Json) -> Usage | None:
+def usage_of(body: Parsed) -> Usage | None:
     """The tokens of a completion or a chunk."""
     return Usage.of(body.get("usage"), "prompt_tokens", "completion_tokens")
 
 
-def streamed_choices(exchange: Exchange) -> tuple[dict[int, list[Json]], Usage | None]:
+def streamed_choices(exchange: Exchange) -> tuple[dict[int, list[Parsed]], Usage | None]:
     """Index → the parts of a choice in a stream's chunks, in order; the last reported usage."""
-    choices: dict[int, list[Json]] = {}
+    choices: dict[int, list[Parsed]] = {}
     usage: Usage | None = None
     for chunk in exchange.objects():
         usage = usage_of(chunk) or usage
@@ -76,18 +83,18 @@ def streamed_choices(exchange: Exchange) -> tuple[dict[int, list[Json]], Usage |
     return choices, usage
 
 
-def choices_of(chunk: Json) -> list[Json]:
+def choices_of(chunk: Parsed) -> list[Parsed]:
     """The choices of a chunk that are objects."""
     return objects_in(chunk.get("choices"))
 
 
-def deltas_of(choice: Json) -> list[Json]:
+def deltas_of(choice: Parsed) -> list[Parsed]:
     """The call deltas of a chunk's choice."""
     delta = choice.get("delta")
     return objects_in(delta.get("tool_calls")) if isinstance(delta, dict) else []
 
 
-def call_deltas(exchange: Exchange) -> Iterator[tuple[int, Json]]:
+def call_deltas(exchange: Exchange) -> Iterator[tuple[int, Parsed]]:
     """(number of the chunk, call delta) of the first choice, in order."""
     for number, chunk in enumerate(exchange.objects()):
         for choice in choices_of(chunk):
@@ -101,10 +108,10 @@ def function_of(call: Fields) -> Fields:
     return found if isinstance(found, Mapping) else {}
 
 
-def _joined(parts: Iterable[Json]) -> Json:
+def _joined(parts: Iterable[Parsed]) -> Parsed:
     """The parts of a streamed choice as the choice of an unstreamed answer."""
     message: dict[str, list[str]] = {"content": []}
-    calls: dict[int, list[Json]] = {}
+    calls: dict[int, list[Parsed]] = {}
     finish = None
     for part in parts:
         delta = part.get("delta")
@@ -120,7 +127,7 @@ def _joined(parts: Iterable[Json]) -> Json:
     return {"message": {**texts, "tool_calls": listed}, "finish_reason": finish}
 
 
-def _position(call: Json, known: Mapping[int, object]) -> int:
+def _position(call: Parsed, known: Mapping[int, object]) -> int:
     index = call.get("index")
     if isinstance(index, int):
         return index
@@ -128,7 +135,7 @@ def _position(call: Json, known: Mapping[int, object]) -> int:
     return last + 1 if function_of(call).get("name") or last < 0 else last
 
 
-def _joined_call(deltas: Sequence[Json]) -> Json:
+def _joined_call(deltas: Sequence[Parsed]) -> Parsed:
     """The first id, type and name, and all pieces of the arguments."""
     functions = list(map(function_of, deltas))
     told = {name: next((each[name] for each in deltas if each.get(name)), None) for name in ("id", "type")}
@@ -153,7 +160,7 @@ def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int)
     )  # fmt: skip
 
 
-def _call(call: Json) -> Call:
+def _call(call: Parsed) -> Call:
     function = function_of(call)
     return Call(call.get("id"), function.get("name"), function.get("arguments"), call.get("type"))
 
@@ -162,7 +169,7 @@ REASONING = ("reasoning_content", "reasoning")
 """The fields in which clients search reasoning."""
 
 
-def _reasoning(message: Json) -> dict[str, str]:
+def _reasoning(message: Parsed) -> dict[str, str]:
     """Field → its reasoning; also fields unknown to clients, by name."""
     names = (*REASONING, *(name for name in message if re.search("reason|think|thought", name)))
     return {name: text for name in dict.fromkeys(names) if (text := text_of(message.get(name)))}
@@ -176,8 +183,8 @@ def _finish(word: object) -> str | None:
     return CALLS if word == "tool_calls" else word if isinstance(word, str) else None
 
 
-def _tool(tool: Tool) -> Json:
-    function: Json = {"name": tool.name, "description": tool.description}
+def _tool(tool: Tool) -> Parsed:
+    function: Parsed = {"name": tool.name, "description": tool.description}
     if tool.parameters is not None:
         function["parameters"] = tool.parameters
     if tool.strict is not None:
@@ -185,13 +192,13 @@ def _tool(tool: Tool) -> Json:
     return {"type": "function", "function": function}
 
 
-def _messages(turn: Turn) -> list[Json]:
+def _messages(turn: Turn) -> list[Parsed]:
     return [dict(item) for item in turn.items] if isinstance(turn, Verbatim) else [_message(turn)]
 
 
-def _message(turn: Turn) -> Json:
+def _message(turn: Turn) -> Parsed:
     if isinstance(turn, Message):
-        return {"role": turn.role, "content": _content(turn.text)}
+        return {"role": turn.role, "content": content_of(turn.text, "text")}
     if isinstance(turn, ToolCalls):
         calls = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -200,11 +207,7 @@ def _message(turn: Turn) -> Json:
         thoughts = {name: value for each in turn.thoughts for name, value in each.items()}
         return {"role": "assistant", "content": turn.text or None, "tool_calls": calls, **thoughts}
     assert isinstance(turn, ToolResult)
-    return {"role": "tool", "tool_call_id": turn.call_id, "content": _content(turn.content)}
-
-
-def _content(said: str | Sequence[str]) -> str | list[Json]:
-    return said if isinstance(said, str) else [{"type": "text", "text": text} for text in said]
+    return {"role": "tool", "tool_call_id": turn.call_id, "content": content_of(turn.content, "text")}
 
 
 ENDS = {"stop": STOP, "length": LENGTH}
@@ -221,15 +224,15 @@ class Completions(Reader):
     nothing_whole = Chat.nothing_whole
     nothing_streamed = Chat.nothing_streamed
 
-    def body(self, request: Request, model: str) -> Json:
+    def body(self, request: Request, model: str) -> Parsed:
         """The JSON body of a request: the messages, as one prompt."""
         prompt = "\n".join(str(turn.text) for turn in request.turns if isinstance(turn, Message))
-        body: Json = {"model": model, "prompt": prompt, self.limit_name: request.limit or LIMIT}
+        body: Parsed = {"model": model, "prompt": prompt, self.limit_name: request.limit or LIMIT}
         if request.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body | dict(request.extra)
 
-    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+    def replies_in(self, exchange: Exchange, body: Parsed) -> tuple[Reply, ...]:
         """See `Reader`."""
         usage = usage_of(body)
         return tuple(_reply(exchange, [choice], usage, position) for position, choice in enumerate(choices_of(body)))
@@ -240,7 +243,7 @@ class Completions(Reader):
         return tuple(_reply(exchange, choices[index], usage, index) for index in sorted(choices))
 
 
-def _reply(exchange: Exchange, choices: list[Json], usage: Usage | None, position: int) -> Reply:
+def _reply(exchange: Exchange, choices: list[Parsed], usage: Usage | None, position: int) -> Reply:
     found = choices[0].get("index")
     words = (choice.get("finish_reason") for choice in reversed(choices))
     word = next(filter(None, words), None)
@@ -250,6 +253,6 @@ def _reply(exchange: Exchange, choices: list[Json], usage: Usage | None, positio
     )  # fmt: skip
 
 
-def texts_of(choices: list[Json]) -> Iterator[str]:
+def texts_of(choices: list[Parsed]) -> Iterator[str]:
     """The texts of choices, those that are texts."""
     return (choice["text"] for choice in choices if isinstance(choice.get("text"), str))

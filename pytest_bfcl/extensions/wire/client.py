@@ -40,8 +40,10 @@ class Place:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, spec: ModelSpec, settings: Settings) -> Place:
-        """The place of a model spec. Raises `UsageError` for models that have no HTTP endpoint."""
+    def of(cls, spec: ModelSpec | None, settings: Settings) -> Place:
+        """The place of a model spec. Raises `UsageError` for models that have none, or no HTTP endpoint."""
+        if spec is None:
+            raise UsageError("the wire checks need a model named by --model, not one of a fixture")
         rendered = settings.api_for(spec.provider) == "completions"  # no prompt is rendered for these checks
         model = create_model(spec, replace(settings, api="chat") if rendered else settings)
         if not isinstance(model, OpenAIModel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pytest_bfcl.extensions.wire.replies import (
     CALLS,
@@ -20,10 +19,17 @@ from pytest_bfcl.extensions.wire.replies import (
     objects_in,
     text_of,
 )
-from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn
+from pytest_bfcl.extensions.wire.requests import (
+    Message,
+    Request,
+    Tool,
+    ToolCalls,
+    ToolResult,
+    Turn,
+    content_of,
+)
 from pytest_bfcl.json_types import Parsed
 
-Json = Parsed
 LIMIT = 8192
 """Token limit of an answer, which the API requires: the longest dictated text fits, and all models accept it."""
 ENDS = {
@@ -43,7 +49,7 @@ class Messages(Reader):
     nothing_whole = "the answer is no message with content"
     nothing_streamed = "the stream has no message and no content block"
 
-    def body(self, request: Request, model: str) -> Json:
+    def body(self, request: Request, model: str) -> Parsed:
         """The JSON body of a request."""
         system = [
             text
@@ -51,7 +57,7 @@ class Messages(Reader):
             if isinstance(turn, Message) and turn.role in ("system", "developer")
             for text in _texts(turn)
         ]
-        body: Json = {"model": model, "max_tokens": request.limit or LIMIT, "messages": _messages(request.turns)}
+        body: Parsed = {"model": model, "max_tokens": request.limit or LIMIT, "messages": _messages(request.turns)}
         if system:
             body["system"] = "\n\n".join(system)
         if request.tools:
@@ -62,7 +68,7 @@ class Messages(Reader):
             body["stream"] = True
         return body | dict(request.extra)
 
-    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+    def replies_in(self, exchange: Exchange, body: Parsed) -> tuple[Reply, ...]:
         """See `Reader`."""
         return (_reply(exchange, blocks_of(body), body),) if isinstance(body.get("content"), list) else ()
 
@@ -72,7 +78,7 @@ class Messages(Reader):
         return (_reply(exchange, blocks, message),) if message or blocks else ()
 
 
-def blocks_of(message: Json) -> list[Json]:
+def blocks_of(message: Parsed) -> list[Parsed]:
     """The content blocks that are objects."""
     return objects_in(message.get("content"))
 
@@ -86,10 +92,10 @@ DELTAS = {
 """Type of a delta → the type of the block it belongs to, and the field with the piece."""
 
 
-def _joined(exchange: Exchange) -> tuple[Json, list[Json]]:
+def _joined(exchange: Exchange) -> tuple[Parsed, list[Parsed]]:
     """The message and its content blocks, with their joined deltas."""
-    message: Json = {}
-    blocks: dict[int, Json] = {}
+    message: Parsed = {}
+    blocks: dict[int, Parsed] = {}
     pieces: dict[int, dict[str, list[str]]] = {}
     for event in exchange.objects(typed=True):
         kind, index, delta = event["type"], event.get("index"), event.get("delta")
@@ -117,7 +123,7 @@ def _joined(exchange: Exchange) -> tuple[Json, list[Json]]:
     return message, [blocks[index] for index in sorted(blocks)]
 
 
-def _reply(exchange: Exchange, blocks: list[Json], message: Json) -> Reply:
+def _reply(exchange: Exchange, blocks: list[Parsed], message: Parsed) -> Reply:
     calls = tuple(
         Call(block.get("id"), block.get("name"), _arguments(block.get("input")))
         for block in blocks
@@ -137,23 +143,23 @@ def _arguments(found: object) -> object:
     return json.dumps(found, ensure_ascii=False) if isinstance(found, Mapping) else found
 
 
-def _tool(tool: Tool) -> Json:
-    made: Json = {"name": tool.name, "description": tool.description}
+def _tool(tool: Tool) -> Parsed:
+    made: Parsed = {"name": tool.name, "description": tool.description}
     made["input_schema"] = tool.parameters if tool.parameters is not None else {"type": "object", "properties": {}}
     return made | ({"strict": tool.strict} if tool.strict is not None else {})
 
 
-def _choice(choice: str, parallel: bool | None) -> Json:
+def _choice(choice: str, parallel: bool | None) -> Parsed:
     if choice.startswith("="):
-        made: Json = {"type": "tool", "name": choice[1:]}
+        made: Parsed = {"type": "tool", "name": choice[1:]}
     else:
         made = {"type": "any" if choice == "required" else choice}
     return made if parallel is None or choice == "none" else {**made, "disable_parallel_tool_use": not parallel}
 
 
-def _messages(turns: tuple[Turn, ...]) -> list[Json]:
+def _messages(turns: tuple[Turn, ...]) -> list[Parsed]:
     """Messages of blocks; consecutive ones of one role become one message."""
-    found: list[Json] = []
+    found: list[Parsed] = []
     for turn in turns:
         if isinstance(turn, Message) and turn.role in ("system", "developer"):
             continue
@@ -169,17 +175,15 @@ def _texts(turn: Message) -> list[str]:
     return [turn.text] if isinstance(turn.text, str) else list(turn.text)
 
 
-def _blocks(turn: Turn) -> tuple[str, list[Json]]:
+def _blocks(turn: Turn) -> tuple[str, list[Parsed]]:
     if isinstance(turn, Message):
         return turn.role, [{"type": "text", "text": text} for text in _texts(turn)]
     if isinstance(turn, ToolCalls):
-        said: list[Json] = [{"type": "text", "text": turn.text}] if turn.text else []
+        said: list[Parsed] = [{"type": "text", "text": turn.text}] if turn.text else []
         made = [
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.values or {}} for call in turn.calls
         ]
         return "assistant", [*map(dict, turn.thoughts), *said, *made]
     assert isinstance(turn, ToolResult)
-    content: Any = turn.content
-    if not isinstance(content, str):
-        content = [{"type": "text", "text": text} for text in content]
+    content = content_of(turn.content, "text")
     return "user", [{"type": "tool_result", "tool_use_id": turn.call_id, "content": content}]

@@ -12,14 +12,12 @@ import asyncio
 import inspect
 import json
 import signal
-import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol
 
+from pytest_bfcl.entry_points import named
 from pytest_bfcl.extensions.formats.installed_parser import (
     Calls,
     Cuts,
@@ -64,14 +62,12 @@ def _loaded(name: str) -> Callable[..., Any]:
     where, colon, attribute = name.partition(":")
     if not colon or not where or not attribute:
         raise UsageError(f"--parser {name}: write module:callable, or vllm:NAME, sglang:NAME")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)  # as `python -m` finds modules
     try:
-        found: Any = import_module(where)
-        for part in attribute.split("."):
-            found = getattr(found, part)
+        found = named(name)
     except Exception as error:
         raise UsageError(f"--parser {name} cannot be loaded: {type(error).__name__}: {error}") from None
+    if found is None:
+        raise UsageError(f"--parser {name}: the module {where} has no {attribute!r}")
     if not callable(found):
         raise UsageError(f"--parser {name} is no callable but {type(found).__name__}")
     return found  # type: ignore[no-any-return]

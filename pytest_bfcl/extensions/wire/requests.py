@@ -14,7 +14,6 @@ from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.extensions.wire.replies import Call, Reply, loads
 from pytest_bfcl.json_types import Fields, Parsed
 
-Json = Parsed
 Role = Literal["system", "developer", "user", "assistant"]
 
 
@@ -113,15 +112,20 @@ class Request:
         return found
 
 
+def content_of(said: str | Sequence[str], kind: str) -> str | list[Parsed]:
+    """A text as it is, several as content parts of this type."""
+    return said if isinstance(said, str) else [{"type": kind, "text": text} for text in said]
+
+
 # -- how checks talk to a model --------------------------------------------------------------------------------------
 
 
-def schema(properties: Fields, **more: Any) -> Json:
+def schema(properties: Fields, **more: Any) -> Parsed:
     """An object schema in which every property is required."""
     return {"type": "object", "properties": dict(properties), "required": list(properties), **more}
 
 
-TEXT: Json = {"type": "string"}
+TEXT: Parsed = {"type": "string"}
 NOTE = Tool("save_note", schema({"text": {"type": "string", "description": "The text to keep."}}), "Keeps a text.")
 PING = Tool("ping_server", schema({"host": {"type": "string"}}), "Asks a server whether it is there.")
 LOOK_UP = Tool("look_up", schema({"key": {"type": "string"}}), "Looks a key up and returns what is stored under it.")

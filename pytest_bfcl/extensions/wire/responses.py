@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.extensions.wire.replies import (
@@ -18,10 +18,17 @@ from pytest_bfcl.extensions.wire.replies import (
     objects_in,
     text_of,
 )
-from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
+from pytest_bfcl.extensions.wire.requests import (
+    Message,
+    Request,
+    Tool,
+    ToolCalls,
+    ToolResult,
+    Turn,
+    Verbatim,
+    content_of,
+)
 from pytest_bfcl.json_types import Parsed
-
-Json = Parsed
 
 
 class Responses(Reader):
@@ -33,15 +40,15 @@ class Responses(Reader):
     nothing_whole = "the answer is no response object with output"
     nothing_streamed = "the stream has no output item and no end"
 
-    def body(self, request: Request, model: str) -> Json:
+    def body(self, request: Request, model: str) -> Parsed:
         """The JSON body of a request."""
-        body: Json = {"model": model, "input": [item for turn in request.turns for item in _items(turn)]}
+        body: Parsed = {"model": model, "input": [item for turn in request.turns for item in _items(turn)]}
         body |= request.switches(self.limit_name, _tool, {"type": "function", "name": (request.choice or "")[1:]})
         if request.stream:
             body["stream"] = True
         return body | dict(request.extra)
 
-    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+    def replies_in(self, exchange: Exchange, body: Parsed) -> tuple[Reply, ...]:
         """See `Reader`."""
         output = body.get("output")
         if not isinstance(output, list):
@@ -67,9 +74,9 @@ _DELTAS = {
 }
 
 
-def _joined(exchange: Exchange) -> tuple[list[Json], Json | None]:
+def _joined(exchange: Exchange) -> tuple[list[Parsed], Parsed | None]:
     """The output items: from ``added`` and the deltas since; the response at the end."""
-    items: dict[int, Json] = {}
+    items: dict[int, Parsed] = {}
     pieces: dict[tuple[int, str], list[str]] = {}
     response = None
     for event in exchange.objects(typed=True):
@@ -100,7 +107,7 @@ def calls_of(items: list[Any]) -> tuple[Call, ...]:
     )
 
 
-def _reply(exchange: Exchange, items: list[Json], response: Json) -> Reply:
+def _reply(exchange: Exchange, items: list[Parsed], response: Parsed) -> Reply:
     calls = calls_of(items)
     text = "".join(text_of(item.get("content")) for item in items if item.get("type") == "message")
     reasoning = "".join(
@@ -113,7 +120,7 @@ def _reply(exchange: Exchange, items: list[Json], response: Json) -> Reply:
     return Reply(exchange, calls, text, reasoning, _finish(response, bool(calls)), usage, thoughts=thoughts)
 
 
-def _finish(response: Json, calls: bool) -> str | None:
+def _finish(response: Parsed, calls: bool) -> str | None:
     status = response.get("status")
     if status == "completed":
         return CALLS if calls else STOP
@@ -123,8 +130,8 @@ def _finish(response: Json, calls: bool) -> str | None:
     return status if isinstance(status, str) else None
 
 
-def _tool(tool: Tool) -> Json:
-    made: Json = {"type": "function", "name": tool.name, "description": tool.description}
+def _tool(tool: Tool) -> Parsed:
+    made: Parsed = {"type": "function", "name": tool.name, "description": tool.description}
     if tool.parameters is not None:
         made["parameters"] = tool.parameters
     # Responses takes every schema for strict unless told otherwise, and refuses those that do not fit.
@@ -132,20 +139,16 @@ def _tool(tool: Tool) -> Json:
     return made
 
 
-def _items(turn: Turn) -> list[Json]:
+def _items(turn: Turn) -> list[Parsed]:
     if isinstance(turn, Verbatim):
         return [dict(item) for item in turn.items]
     if isinstance(turn, Message):
-        return [{"role": turn.role, "content": _content(turn.text)}]
+        return [{"role": turn.role, "content": content_of(turn.text, "input_text")}]
     if isinstance(turn, ToolCalls):
-        said: list[Json] = [{"role": "assistant", "content": turn.text}] if turn.text else []
+        said: list[Parsed] = [{"role": "assistant", "content": turn.text}] if turn.text else []
         return [*map(dict, turn.thoughts), *said] + [
             {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
             for call in turn.calls
         ]
     assert isinstance(turn, ToolResult)
-    return [{"type": "function_call_output", "call_id": turn.call_id, "output": _content(turn.content)}]
-
-
-def _content(said: str | Sequence[str]) -> str | list[Json]:
-    return said if isinstance(said, str) else [{"type": "input_text", "text": text} for text in said]
+    return [{"type": "function_call_output", "call_id": turn.call_id, "output": content_of(turn.content, "input_text")}]

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Probe
 from pytest_bfcl.extensions.wire.replies import LENGTH, Reply
-from pytest_bfcl.extensions.wire.requests import HELLO, NOTE, PING, Request, Tool, dictate, note, schema, write
+from pytest_bfcl.extensions.wire.requests import HELLO, NOTE, PING, Request, dictate, note, schema, write
 from pytest_bfcl.json_types import Parsed
 
 Choice = Literal["auto", "required", "named", "none"]
@@ -87,7 +87,10 @@ def request_for(cell: Cell, first: str, second: str) -> tuple[Request, tuple[Wan
     """A cell's request about two fresh words, and the dictated and allowed calls."""
     both = (note(first), Wanted(PING.name, {"host": second}))
     dictated = {"one": both[:1], "several": both}.get(cell.task, ())
-    tools = tuple(_strict(tool) if cell.strict else tool for tool in (NOTE, PING))
+    tools: tuple[Tool, ...] = (NOTE, PING)
+    if cell.strict:
+        closed = {"additionalProperties": False}
+        tools = tuple(replace(each, strict=True, parameters={**(each.parameters or {}), **closed}) for each in tools)
     if dictated:
         request = dictate(*dictated, tools=tools, think=cell.thinking)
     elif cell.forced:
@@ -97,10 +100,6 @@ def request_for(cell: Cell, first: str, second: str) -> tuple[Request, tuple[Wan
     named = f"={(dictated[0].name if dictated else PING.name)}"
     choice = {"auto": None, "named": named}.get(cell.choice, cell.choice)
     return replace(request, choice=choice, stream=cell.streamed), dictated[: cell.due]
-
-
-def _strict(tool: Tool) -> Tool:
-    return replace(tool, strict=True, parameters={**(tool.parameters or {}), "additionalProperties": False})
 
 
 @dataclass(frozen=True)

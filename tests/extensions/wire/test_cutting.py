@@ -108,7 +108,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     assert 'deltas  "<' in told
     for words, why in {
         ("--parser", "nowhere:it"): "cannot be loaded: ModuleNotFoundError",
-        ("--parser", "json:nothing"): "has no attribute 'nothing'",
+        ("--parser", "json:nothing"): "the module json has no 'nothing'",
         ("--parser", "json:__name__"): "is no callable but str",
         ("--parser", "json"): "write module:callable",
         ("--parser", "json:loads"): "finds no plain call in any of",

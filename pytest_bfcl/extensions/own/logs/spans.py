@@ -240,15 +240,12 @@ def _open_inference(nested: Fields) -> Found:
     for value, name in ((asked, "llm.input_messages"), (told, "llm.output_messages")):
         said += read_history([_inferred(each) for each in objects(value or [], name)], name)
     tools = [
-        {**_name_and_description(tool), **parsed(_at(tool, "json_schema") or "{}", "llm.tools.tool.json_schema")}
+        {key: tool[key] for key in ("name", "description") if isinstance(tool.get(key), str)}
+        | {**parsed(_at(tool, "json_schema") or "{}", "llm.tools.tool.json_schema")}
         for each in objects(maybe_parsed(_at(nested, "llm", "tools")) or [], "llm.tools")
         for tool in [each.get("tool", each)]
     ]
     return tools, said
-
-
-def _name_and_description(tool: Fields) -> Fields:
-    return {key: tool[key] for key in ("name", "description") if isinstance(tool.get(key), str)}
 
 
 def _inferred(each: Fields) -> Fields:

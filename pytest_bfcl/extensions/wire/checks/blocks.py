@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from pytest_bfcl.extensions.wire.chat import Json
 from pytest_bfcl.extensions.wire.checks.calls import called
 from pytest_bfcl.extensions.wire.checks.conversations import begun, look_up, returned, says, value
 from pytest_bfcl.extensions.wire.checks.endings import error_object
@@ -15,12 +14,13 @@ from pytest_bfcl.extensions.wire.probe import AGAIN, Broke, LikelyBroke, NotCall
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import LOOK_UP, Request, dictate, order, write
 from pytest_bfcl.extensions.wire.row import Judges
+from pytest_bfcl.json_types import Parsed
 
 BUDGET = 1024
 """The smallest budget for thinking that the API accepts."""
 
 
-async def _reply_to(probe: Probe, body: Json, *, refusable: bool = True) -> Reply:
+async def _reply_to(probe: Probe, body: Parsed, *, refusable: bool = True) -> Reply:
     """The unread answer to a body; a 4xx may be `Refused`, any other unreadable answer is a fault."""
     exchange = await probe.send(body)
     reply = probe.line.dialect.read(exchange)[0]
@@ -31,11 +31,11 @@ async def _reply_to(probe: Probe, body: Json, *, refusable: bool = True) -> Repl
     return reply
 
 
-def _result(reply: Reply, text: str, **more: object) -> Json:
+def _result(reply: Reply, text: str, **more: object) -> Parsed:
     return {"type": "tool_result", "tool_use_id": reply.calls[0].id, "content": text, **more}
 
 
-def _given_back(body: Json, reply: Reply, *blocks: Json) -> Json:
+def _given_back(body: Parsed, reply: Reply, *blocks: Parsed) -> Parsed:
     """The conversation with the answer's blocks unchanged and the user's next ones."""
     said = {"role": "assistant", "content": blocks_of(reply.exchange.body)}
     return {**body, "messages": [*body["messages"], said, {"role": "user", "content": list(blocks)}]}
@@ -53,7 +53,7 @@ async def _thinking_back(probe: Probe) -> None:
     await _reply_to(probe, _given_back(body, reply, _result(reply, "the value is 7")), refusable=False)
 
 
-async def _like_a_result(make: Callable[[Reply, str], list[Json]], probe: Probe) -> None:
+async def _like_a_result(make: Callable[[Reply, str], list[Parsed]], probe: Probe) -> None:
     """A user's message with a result in another form, compared with the plain one."""
     request, reply, word = await begun(probe)
     body = _given_back(probe.line.body(request), reply, *make(reply, word))
@@ -105,7 +105,7 @@ async def _limit(probe: Probe) -> None:
             raise NotCalled(f"the answer ends with {reply.finish}", reply)
 
 
-async def _refused(named: str, make: Callable[[Json], Json], probe: Probe) -> None:
+async def _refused(named: str, make: Callable[[Parsed], Parsed], probe: Probe) -> None:
     """A wrong request is refused with a 4xx and the API's error object."""
     await called(probe)
     exchange = await probe.send(make(probe.line.body(dictate(look_up(probe.word()), tools=(LOOK_UP,)))))
@@ -117,13 +117,13 @@ async def _refused(named: str, make: Callable[[Json], Json], probe: Probe) -> No
 _NOBODY = "toolu_01nobody"
 
 
-def _unanswered(body: Json) -> Json:
+def _unanswered(body: Parsed) -> Parsed:
     use = {"type": "tool_use", "id": _NOBODY, "name": LOOK_UP.name, "input": {"key": "a"}}
     user = {"role": "user", "content": [{"type": "text", "text": "And now?"}]}
     return {**body, "messages": [*body["messages"], {"role": "assistant", "content": [use]}, user]}
 
 
-def _for_no_call(body: Json) -> Json:
+def _for_no_call(body: Parsed) -> Parsed:
     result = {"type": "tool_result", "tool_use_id": _NOBODY, "content": "7"}
     return {**body, "messages": [{"role": "user", "content": [result]}]}
 

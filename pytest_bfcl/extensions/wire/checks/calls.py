@@ -21,7 +21,6 @@ from pytest_bfcl.extensions.wire.requests import (
     NOTHING,
     PING,
     TEXT,
-    Json,
     Request,
     Tool,
     dictate,
@@ -30,13 +29,13 @@ from pytest_bfcl.extensions.wire.requests import (
 )
 from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.formats.table import family_of
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
 
 FIVE = (NOTE, PING, LOOK_UP, Tool("set_name", schema({"name": TEXT}), "Sets a name."),
         Tool("open_door", schema({"door": TEXT}), "Opens a door."))  # fmt: skip
 
 
-DICTATED: Json = json.loads(Path(__file__).with_name("dictated.json").read_text(encoding="utf-8"))
+DICTATED: Parsed = json.loads(Path(__file__).with_name("dictated.json").read_text(encoding="utf-8"))
 """Kind → check → what it dictates."""
 
 
@@ -223,7 +222,7 @@ async def _without_parameters(probe: Probe) -> None:
     await asked_for_less(probe, Tool("get_status", None, SAID), {}, NOTE)
 
 
-LABEL: Json = schema({"label": TEXT})
+LABEL: Parsed = schema({"label": TEXT})
 LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
 NAMES = {
     "name_dots": "files.v2.save",

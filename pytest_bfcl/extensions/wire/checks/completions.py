@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any
 
-from pytest_bfcl.extensions.wire.chat import Json, choices_of
+from pytest_bfcl.extensions.wire.chat import choices_of
 from pytest_bfcl.extensions.wire.checks.endings import error_object
 from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
@@ -14,6 +14,7 @@ from pytest_bfcl.extensions.wire.requests import Request
 from pytest_bfcl.extensions.wire.row import Cell, Finding, Judged, Judges, RowJudge, wrong
 from pytest_bfcl.extensions.wire.rules.messages import ends_with_done, event_stream, is_time, json_answer, odd_fields
 from pytest_bfcl.extensions.wire.rules.streams import finish_last
+from pytest_bfcl.json_types import Parsed
 
 PROMPT = "The numbers in order: one, two, three, four, five,"
 
@@ -154,7 +155,7 @@ async def _prompts(probe: Probe) -> None:
 
 async def _logprobs(probe: Probe) -> None:
     reply = await completed(probe, logprobs=1)
-    choice: Json = choices_of(reply.exchange.body)[0]
+    choice: Parsed = choices_of(reply.exchange.body)[0]
     told = choice.get("logprobs")
     if told is None:
         return  # absent is fine

@@ -14,8 +14,9 @@ from math import comb
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
-from pytest_bfcl.extensions.wire.requests import NOTE, PING, TEXT, Json, Request, Tool, dictate, note, schema
+from pytest_bfcl.extensions.wire.requests import NOTE, PING, TEXT, Request, Tool, dictate, note, schema
 from pytest_bfcl.extensions.wire.row import Judges
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.tools.json_schema import is_valid
 
 AT_ONCE = 32
@@ -113,9 +114,9 @@ async def _disconnect(probe: Probe) -> None:
 
 # -- figures ---------------------------------------------------------------------------------------------------------
 
-_UNIT: Json = {"type": "string", "enum": ["celsius", "fahrenheit"]}
-_DAYS: Json = {"type": "integer", "minimum": 1, "maximum": 14}
-_GUESTS: Json = {"type": "array", "items": schema({"name": TEXT, "vegetarian": {"type": "boolean"}})}
+_UNIT: Parsed = {"type": "string", "enum": ["celsius", "fahrenheit"]}
+_DAYS: Parsed = {"type": "integer", "minimum": 1, "maximum": 14}
+_GUESTS: Parsed = {"type": "array", "items": schema({"name": TEXT, "vegetarian": {"type": "boolean"}})}
 TOOLS = (
     Tool(
         "get_weather", schema({"city": TEXT, "unit": _UNIT, "days": _DAYS}), "The weather of a city on the coming days."

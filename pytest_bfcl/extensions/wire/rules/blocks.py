@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, Json, blocks_of
+from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, blocks_of
 from pytest_bfcl.extensions.wire.replies import is_count, is_text, loads
 from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, readable, wrong
 from pytest_bfcl.extensions.wire.rules.messages import event_stream, first_odd, odd_fields, of_events
 from pytest_bfcl.extensions.wire.rules.streams import named_events
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
 
 
-def _of_message(said: Callable[[Json], Iterator[str]]) -> RowJudge:
+def _of_message(said: Callable[[Parsed], Iterator[str]]) -> RowJudge:
     """A rule about the message object of an unstreamed answer."""
 
     @readable
@@ -24,16 +24,16 @@ def _of_message(said: Callable[[Json], Iterator[str]]) -> RowJudge:
     return judge
 
 
-def _of_blocks(kind: str, said: Callable[[Json], Iterator[str]]) -> RowJudge:
+def _of_blocks(kind: str, said: Callable[[Parsed], Iterator[str]]) -> RowJudge:
     """A rule about the content blocks of a kind."""
     return _of_message(lambda message: (why for each in _blocks(message, kind) for why in said(each)))
 
 
-def _blocks(message: Json, kind: str) -> list[Json]:
+def _blocks(message: Parsed, kind: str) -> list[Parsed]:
     return [block for block in blocks_of(message) if block.get("type") == kind]
 
 
-def _form(message: Json) -> Iterator[str]:
+def _form(message: Parsed) -> Iterator[str]:
     yield from _about(message)
     for position, block in enumerate(message["content"]):
         if not isinstance(block, dict) or not is_text(block.get("type")):
@@ -46,19 +46,19 @@ def _about(message: Fields) -> Iterator[str]:
     return odd_fields("", message, id=is_text, model=is_text, type="message", role="assistant")
 
 
-def _fields(message: Json) -> Iterator[str]:
+def _fields(message: Parsed) -> Iterator[str]:
     for block in _blocks(message, "text"):
         yield from odd_fields("a text block's ", block, text=lambda text: isinstance(text, str))
     for block in _blocks(message, "tool_use"):
         yield from odd_fields("a tool_use block's ", block, id=is_text, name=is_text)
 
 
-def _input(block: Json) -> Iterator[str]:
+def _input(block: Parsed) -> Iterator[str]:
     if not isinstance(block.get("input"), dict):
         yield f"a tool_use block's input is no object but {type(block.get('input')).__name__}"
 
 
-def _thinking(block: Json) -> Iterator[str]:
+def _thinking(block: Parsed) -> Iterator[str]:
     if not isinstance(block.get("thinking"), str):
         yield f"a thinking block has the text {block.get('thinking')!r:.80}"
     if not isinstance(block.get("signature"), str):
@@ -79,7 +79,7 @@ def _words(judged: Judged) -> Found:
     return wrong("" if finish in ENDS.values() else f"stop_reason is {finish!r:.80}")
 
 
-def _order(found: list[Json]) -> Iterator[str]:
+def _order(found: list[Parsed]) -> Iterator[str]:
     """message_start, blocks one after another, message_delta, message_stop; ping anywhere."""
     kinds = [event["type"] for event in found if event["type"] != "ping"]
     for kind in ("message_start", "message_stop"):
@@ -95,7 +95,7 @@ def _order(found: list[Json]) -> Iterator[str]:
         yield "content comes after message_delta"
 
 
-def _indexes(found: list[Json]) -> Iterator[str]:
+def _indexes(found: list[Parsed]) -> Iterator[str]:
     """Every block is started, filled and stopped before the next; indexes count from 0."""
     open_index: int | None = None
     begun = 0
@@ -116,7 +116,7 @@ def _indexes(found: list[Json]) -> Iterator[str]:
         yield f"block {open_index} is never stopped"
 
 
-def _start(found: list[Json]) -> Iterator[str]:
+def _start(found: list[Parsed]) -> Iterator[str]:
     message = next((event.get("message") for event in found if event["type"] == "message_start"), None)
     if not isinstance(message, dict):
         yield "message_start has no message"
@@ -129,7 +129,7 @@ def _start(found: list[Json]) -> Iterator[str]:
     yield from _counts(message.get("usage"), "input_tokens")
 
 
-def _deltas(found: list[Json]) -> Iterator[str]:
+def _deltas(found: list[Parsed]) -> Iterator[str]:
     """Deltas fit their block: its type, and a text in the right field."""
     kinds: dict[object, str] = {}
     for event in found:
@@ -149,7 +149,7 @@ def _deltas(found: list[Json]) -> Iterator[str]:
                 yield f"a {kind} has no text {DELTAS[kind][1]}"
 
 
-def _inputs(found: list[Json]) -> Iterator[str]:
+def _inputs(found: list[Parsed]) -> Iterator[str]:
     """Calls start with their id, name and an empty input; their deltas join to the input."""
     pieces: dict[object, list[str]] = {}
     for event in found:
@@ -167,7 +167,7 @@ def _inputs(found: list[Json]) -> Iterator[str]:
             yield f"the input of block {index} joins to {text!a:.160}, no JSON object"
 
 
-def _signatures(found: list[Json]) -> Iterator[str]:
+def _signatures(found: list[Parsed]) -> Iterator[str]:
     for start in found:
         block, index = start.get("content_block"), start.get("index")
         if start["type"] == "content_block_start" and isinstance(block, dict) and block.get("type") == "thinking":
@@ -177,7 +177,7 @@ def _signatures(found: list[Json]) -> Iterator[str]:
                 yield f"thinking block {index} has {told} signature_delta"
 
 
-def _end(found: list[Json]) -> Iterator[str]:
+def _end(found: list[Parsed]) -> Iterator[str]:
     told = [event for event in found if event["type"] == "message_delta"]
     if not told:
         return

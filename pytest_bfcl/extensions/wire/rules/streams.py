@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pytest_bfcl.extensions.wire.chat import Json, call_deltas, choices_of, deltas_of, function_of
+from pytest_bfcl.extensions.wire.chat import call_deltas, choices_of, deltas_of, function_of
 from pytest_bfcl.extensions.wire.replies import DONE, is_count, is_text
 from pytest_bfcl.extensions.wire.responses import ENDS, calls_of
 from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, wrong
@@ -23,6 +23,7 @@ from pytest_bfcl.extensions.wire.rules.messages import (
     of_events,
     response_fields,
 )
+from pytest_bfcl.json_types import Parsed
 
 
 def _events(judged: Judged) -> Found:
@@ -53,12 +54,12 @@ def _chunk_form(judged: Judged) -> Found:
     return wrong("" if roles and set(roles) == {"assistant"} else f"the role is not told as assistant: {roles[:3]}")
 
 
-def _preface(chunk: Json) -> bool:
+def _preface(chunk: Parsed) -> bool:
     """Whether a chunk is no part of the answer: gateways report prompt filters in such chunks."""
     return not chunk.get("choices") and not chunk.get("usage") and not chunk.get("id")
 
 
-def _fields(chunk: Json) -> Iterator[str]:
+def _fields(chunk: Parsed) -> Iterator[str]:
     yield from odd_fields("a chunk's ", chunk, object="chat.completion.chunk", created=is_time, model=is_text)
     for choice in choices_of(chunk):
         if not is_count(choice.get("index")):
@@ -67,7 +68,7 @@ def _fields(chunk: Json) -> Iterator[str]:
             yield "a chunk's choice has no delta"
 
 
-def _delta(choice: Json) -> Json:
+def _delta(choice: Parsed) -> Parsed:
     found = choice.get("delta")
     return found if isinstance(found, dict) else {}
 
@@ -83,7 +84,7 @@ def finish_last(judged: Judged) -> Found:
     return wrong("" if finishes == 1 else f"the stream has {finishes} finish reasons") if found else None
 
 
-Deltas = list[tuple[int, Json]]
+Deltas = list[tuple[int, Parsed]]
 
 
 def _of_deltas(said: Callable[[Deltas], Iterator[str]]) -> RowJudge:
@@ -114,7 +115,7 @@ def _index(found: Deltas) -> Iterator[str]:
         begun.add(index)
 
 
-def _once(what: str, take: Callable[[Json], Any]) -> RowJudge:
+def _once(what: str, take: Callable[[Parsed], Any]) -> RowJudge:
     """The field is in the first delta of each call and in no other."""
 
     def said(found: Deltas) -> Iterator[str]:
@@ -150,7 +151,7 @@ def _usage_last(judged: Judged) -> Found:
 
 # -- Responses -------------------------------------------------------------------------------------------------------
 
-Facts = Callable[[list[Json]], Iterator[str]]
+Facts = Callable[[list[Parsed]], Iterator[str]]
 ADDED, DONE_ITEM = "response.output_item.added", "response.output_item.done"
 
 
@@ -163,13 +164,13 @@ def named_events(judged: Judged) -> Found:
     return ()
 
 
-def _sequence(found: list[Json]) -> Iterator[str]:
+def _sequence(found: list[Parsed]) -> Iterator[str]:
     for n, event in enumerate(found):
         if event.get("sequence_number") != n:
             yield f"event {n} has the sequence number {event.get('sequence_number')!r}"
 
 
-def _begin(found: list[Json]) -> Iterator[str]:
+def _begin(found: list[Parsed]) -> Iterator[str]:
     kinds = [event["type"] for event in found]
     if kinds[0] != "response.created":
         yield f"the first event is {kinds[0]}, not response.created"
@@ -177,7 +178,7 @@ def _begin(found: list[Json]) -> Iterator[str]:
         yield f"the last event is {kinds[-1]}"
 
 
-def _response(found: list[Json]) -> Iterator[str]:
+def _response(found: list[Parsed]) -> Iterator[str]:
     """The response object in the first and the last event."""
     bodies = [event["response"] for event in found if isinstance(event.get("response"), dict)]
     ids = {repr(body.get("id")) for body in bodies}
@@ -187,7 +188,7 @@ def _response(found: list[Json]) -> Iterator[str]:
         yield from response_fields(body)
 
 
-def _items(found: list[Json]) -> Iterator[str]:
+def _items(found: list[Parsed]) -> Iterator[str]:
     """Every item: added, then its deltas, then done, each index once and in order."""
     open_: set[Any] = set()
     seen: list[Any] = []
@@ -206,7 +207,7 @@ def _items(found: list[Json]) -> Iterator[str]:
         yield f"items have the indexes {seen}; not done: {sorted(map(str, open_))}"
 
 
-def _item_ids(found: list[Json]) -> Iterator[str]:
+def _item_ids(found: list[Parsed]) -> Iterator[str]:
     ids: dict[Any, Any] = {}
     for event in found:
         index, item = event.get("output_index"), event.get("item")
@@ -221,7 +222,7 @@ def _item_ids(found: list[Json]) -> Iterator[str]:
         yield "two items have one id"
 
 
-def _call_ids(found: list[Json]) -> Iterator[str]:
+def _call_ids(found: list[Parsed]) -> Iterator[str]:
     ids: dict[Any, Any] = {}
     for event in found:
         item, index = event.get("item"), event.get("output_index")
@@ -233,7 +234,7 @@ def _call_ids(found: list[Json]) -> Iterator[str]:
                 yield f"a call has the call_id {ids[index]!r:.80} and then {call_id!r:.80}"
 
 
-def _place(event: Json) -> tuple[Any, Any]:
+def _place(event: Parsed) -> tuple[Any, Any]:
     """Item and part of an event."""
     return event.get("output_index"), event.get("content_index")
 
@@ -241,7 +242,7 @@ def _place(event: Json) -> tuple[Any, Any]:
 def _joined(what: str, value: str) -> Facts:
     """The deltas of a kind join to the text of their done event, once for each place."""
 
-    def said(found: list[Json]) -> Iterator[str]:
+    def said(found: list[Parsed]) -> Iterator[str]:
         joined: dict[Any, str] = {}
         done: set[Any] = set()
         for event in found:
@@ -258,7 +259,7 @@ def _joined(what: str, value: str) -> Facts:
     return said
 
 
-def _arguments(found: list[Json]) -> Iterator[str]:
+def _arguments(found: list[Parsed]) -> Iterator[str]:
     yield from _joined("function_call_arguments", "arguments")(found)
     done = sum(event["type"] == "response.function_call_arguments.done" for event in found)
     calls = len(calls_of(_done_items(found)))
@@ -266,11 +267,11 @@ def _arguments(found: list[Json]) -> Iterator[str]:
         yield f"{calls} calls are done, the arguments of {done}"
 
 
-def _done_items(found: list[Json]) -> list[Json]:
+def _done_items(found: list[Parsed]) -> list[Parsed]:
     return [each["item"] for each in found if each["type"] == DONE_ITEM and isinstance(each.get("item"), dict)]
 
 
-def _parts(found: list[Json]) -> Iterator[str]:
+def _parts(found: list[Parsed]) -> Iterator[str]:
     """Every text part: added before its first delta, done after its last, with the whole text."""
     open_: set[Any] = set()
     texts: dict[Any, str] = {}
@@ -291,7 +292,7 @@ def _parts(found: list[Json]) -> Iterator[str]:
         yield "a part is added, and no response.content_part.done follows"
 
 
-def _completed(found: list[Json]) -> Iterator[str]:
+def _completed(found: list[Parsed]) -> Iterator[str]:
     items, last = _done_items(found), found[-1].get("response")
     ended = last.get("output") or [] if isinstance(last, dict) else []
     if calls_of(items) != calls_of(ended):
