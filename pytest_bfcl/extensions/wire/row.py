@@ -87,10 +87,10 @@ def request_for(cell: Cell, first: str, second: str) -> tuple[Request, tuple[Wan
     """A cell's request about two fresh words, and the dictated and allowed calls."""
     both = (note(first), Wanted(PING.name, {"host": second}))
     dictated = {"one": both[:1], "several": both}.get(cell.task, ())
-    tools: tuple[Tool, ...] = (NOTE, PING)
+    tools = [NOTE, PING]
     if cell.strict:
         closed = {"additionalProperties": False}
-        tools = tuple(replace(each, strict=True, parameters={**(each.parameters or {}), **closed}) for each in tools)
+        tools = [replace(tool, strict=True, parameters={**(tool.parameters or {}), **closed}) for tool in tools]
     if dictated:
         request = dictate(*dictated, tools=tools, think=cell.thinking)
     elif cell.forced:

@@ -103,7 +103,7 @@ def test_a_simulated_system_begins_in_the_state_of_a_file(verb: Verb) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("TradingBot", "--config", "broken.json"), "broken.json is not JSON"),
+        (("TradingBot", "--config", "broken.json"), "cannot read broken.json: not JSON"),
         (("TradingBot", "--config", "list.json"), "list.json is not a JSON object"),
         (("TradingBot", "--config", "absent.json"), "cannot use absent.json"),
         (("Tradingbot",), "TradingBot"),
