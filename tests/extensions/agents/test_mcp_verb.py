@@ -105,7 +105,7 @@ def test_a_simulated_system_begins_in_the_state_of_a_file(verb: Verb) -> None:
     [
         (("TradingBot", "--config", "broken.json"), "cannot read broken.json: not JSON"),
         (("TradingBot", "--config", "list.json"), "list.json is not a JSON object"),
-        (("TradingBot", "--config", "absent.json"), "cannot use absent.json"),
+        (("TradingBot", "--config", "absent.json"), "cannot read absent.json"),
         (("Tradingbot",), "TradingBot"),
         ((), "name either a simulated system"),
         (("TradingBot", "--judge"), "--judge needs --entry"),
