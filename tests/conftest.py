@@ -60,11 +60,12 @@ def _cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _home_of_pytester(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _home_of_pytester(request: pytest.FixtureRequest) -> None:
     """Sessions in a folder of pytester's have an empty cache there, in its home, and plugins that are named: to find
     and register all that are installed takes longer than a short session. The fixture ``every_plugin`` has them found.
     """
     if "pytester" in request.fixturenames:
+        monkeypatch = request.getfixturevalue("monkeypatch")
         monkeypatch.delenv("PYTEST_BFCL_CACHE")
         monkeypatch.delenv("CI", raising=False)  # with it pytest writes every message twice
         if "every_plugin" not in request.fixturenames:
@@ -97,10 +98,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if FETCHED.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("official")
     left_out = [tier for tier in TIERS if tier not in config.option.markexpr]
-    kept = [item for item in items if not any(map(item.get_closest_marker, left_out))]
-    if len(kept) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-        items[:] = kept
+    dropped = [item for item in items if any(map(item.get_closest_marker, left_out))]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        gone = set(dropped)
+        items[:] = [item for item in items if item not in gone]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
