@@ -205,7 +205,7 @@ class ModelNumbers:
     def _interval(self, term: Term, value: float, population: Mapping[str, int] | None = None) -> Interval:
         sizes = {name: score.total for name, score in self._scores("headline").items()}
         weights = aggregate.category_weights(term, sizes)
-        if len(weights) == 1 and population is None:
+        if len(weights) == 1:
             (name,) = weights
             return _pair(category_interval(name, self.headline[name]))
         return _pair(interval(value, spread_of(weights, self.headline, population)))

@@ -41,6 +41,7 @@ FITTING = {
     "string": texts, "any": texts, "integer": integers, "float": st.one_of(floats, integers), "boolean": st.booleans(),
 }  # fmt: skip
 ODD = ["array", "tuple", "dict", "number", "odd", 7]
+NAN = math.nan
 names = st.sampled_from(["dish", "size", "hot"])
 
 
@@ -137,7 +138,8 @@ def test_a_required_argument_that_the_answer_leaves_out_is_missed() -> None:
 @pytest.mark.parametrize("rules", ONE_EACH, ids=lambda rules: " ".join(sorted(rules)) or "official")
 def test_plain_objects_are_recognised(rules: frozenset[str]) -> None:
     document = function(order="dict")
-    answer = {"serve": {"order": [{"dish": ["soup", "stew"], "size": [2], "hot": ["", True]}]}}
+    allowed = {"dish": ["soup", "stew"], "size": [2], "hot": ["", True], "sides": ["", ["rice"], NAN]}
+    answer = {"serve": {"order": [allowed]}}
     for order, right in (
         ({"dish": "stew", "size": 2}, True),
         ({"dish": "soup", "size": 2, "hot": True}, True),
@@ -145,6 +147,8 @@ def test_plain_objects_are_recognised(rules: frozenset[str]) -> None:
         ({"dish": "Soup", "size": 2}, False),  # right, and left to the full check
         ({"dish": "soup", "size": 2.0}, False),
         ({"dish": "soup", "size": 2, "hot": ""}, False),
+        ({"dish": "soup", "size": 2, "sides": ["rice"]}, False),  # likewise
+        ({"dish": "soup", "size": 2, "sides": NAN}, False),
         ({"dish": "soup", "size": 2, "cold": True}, False),
     ):
         call = Call("serve", {"order": order})

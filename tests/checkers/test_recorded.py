@@ -18,6 +18,7 @@ import pytest
 from pytest_bfcl.checkers import java, javascript, judge, judge_both
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import _KEYS, Details
+from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.reasons import REASONS, details_of
 from pytest_bfcl.checkers.state import replay
 from pytest_bfcl.checkers.types import parameter_type
@@ -78,6 +79,12 @@ def fates(described: Any, answers: list[Any], rules: frozenset[str], *, required
     )
 
 
+def is_exact(value: Any, described: Any, answers: list[Any]) -> bool:
+    """Whether a call with this argument is recognised without the full check."""
+    call, document = Call("serve", {"x": value}), function("serve", x=described)
+    return all_exactly_right([call], [{"serve": {"x": answers}}], [document], "simple", underscore_names=False)
+
+
 def test_values() -> None:
     """Every kind of value against every kind of answer, under official rules, corrected ones, and all but one."""
 
@@ -89,6 +96,8 @@ def test_values() -> None:
             others = {
                 name: fates(described, answers, rules, required=name == "required") for name, rules in RULES.items()
             }
+            exact = "".join("=" if is_exact(value, described, answers) else "." for value in VALUES)
+            row |= {"exact": exact} if "=" in exact else {}
             yield row | {name: found for name, found in others.items() if found != corrected}
 
     same_as_recorded(HERE / "values.jsonl", rows())

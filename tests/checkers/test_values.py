@@ -43,6 +43,16 @@ def test_precedence(word: str, value: Any, answers: list[Any], expected: str | N
 
 
 @pytest.mark.parametrize(
+    ("described", "words"),
+    [("array<float>", "array of float"), ("array", "array"), ({"type": "string", "items": {"type": "float"}}, "string"),
+     ({"type": "array", "items": {"type": 5}}, "array"), ({"type": "array", "items": "float"}, "array"), ({}, "any"),
+     ({"type": 5}, "any"), ("odd", "odd")],
+)  # fmt: skip
+def test_types_in_words(described: Any, words: str) -> None:
+    assert parameter_type(schema(described) if isinstance(described, str) else described).words == words
+
+
+@pytest.mark.parametrize(
     ("key", "shown"), [("k", "k"), (None, "**"), (5, "5"), ("k" * 300, "k" * 200), (("a", 1), "('a', 1)")]
 )
 def test_keys_of_shown_values_are_texts_of_bounded_length(key: Any, shown: str) -> None:

@@ -13,7 +13,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.models import oracle
-from pytest_bfcl.models.oracle import answer, final_answer
+from pytest_bfcl.models.oracle import REFUSAL, answer, final_answer
 from pytest_bfcl.transcript import Step, Transcript, Turn
 
 SINGLE_TURN = [name for name, row in CATEGORIES.items() if row.group in ("non_live", "live")]
@@ -100,6 +100,15 @@ def conversation(**fields):
         missed_function={1: [late]}, involved_classes=["GorillaFileSystem"],
         possible_answer=[["cd('docs', force=True)", "tail('a.txt', 3)"], []], **fields,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("category", "functions", "calls"), [("live_relevance", 1, 1), ("live_relevance", 0, 0), ("irrelevance", 1, 0)]
+)
+def test_what_is_right_without_an_expected_call(category, functions, calls):
+    given = {"question": [[{"role": "user", "content": "?"}]], "function": [{"name": "f"}] * functions}
+    reply = answer(Entry(id=f"{category}_0", category=category, **given), "fc")
+    assert (len(reply.tool_calls), reply.text) == (calls, None if calls else REFUSAL)
 
 
 def test_conversations():

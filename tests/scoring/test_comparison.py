@@ -7,7 +7,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements
-from pytest_bfcl.scoring.measurements import by_model, open_measurement
+from pytest_bfcl.scoring.measurements import Judged, Key, by_model, open_measurement
 from tests.scoring.samples import SPEC, line, lines, saved
 
 
@@ -54,6 +54,23 @@ def test_a_clear_loss_is_significant_and_a_small_one_is_not() -> None:
     small = pair(before, list(lines({"parallel": (178, 200)})))
     assert not small.regression
     assert small.rows["parallel"].interval95[0] < -0.01 < small.rows["parallel"].interval95[1]
+
+
+def test_an_entry_that_changed_shows_its_earliest_pair() -> None:
+    """Whatever pair came first, because workers finish in any order."""
+
+    def verdicts(*reasons: str | None) -> dict[Key, Judged]:
+        return {("parallel_1", repeat): Judged("parallel_1", "parallel", "failed" if reason else "passed", None, reason)
+                for repeat, reason in reversed(list(enumerate(reasons, 1)))}  # fmt: skip
+
+    (change,) = compare(verdicts(None, None, None), verdicts("a", "b", None)).regressed
+    assert change.text == "parallel_1: 3 of 3 passed → 1 of 3 passed (a)"
+    assert change.tallies == ("3 of 3 passed", "1 of 3 passed")
+    assert change.to_dict()["repeat"] == 1
+    (change,) = compare(verdicts("a", None), verdicts(None, None)).improved
+    assert (change.text, change.improved) == ("parallel_1: 1 of 2 passed → 2 of 2 passed (a)", True)
+    (change,) = compare(verdicts("a"), verdicts(None)).improved
+    assert (change.text, change.tallies) == ("parallel_1: a → passed", ("", ""))
 
 
 def compare_runs(before: str, after: str, rules: str = "official") -> list[Comparison]:
