@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
 from pytest_bfcl.checkers.details import MAX_ITEMS, plain
-from pytest_bfcl.failures import FailureTag, UsageError, Verdict
+from pytest_bfcl.checkers.entries import single_turn_calls
+from pytest_bfcl.decoding import DecodeError
+from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
 from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
 from tests.checkers.building import entry, function, transcript
 
@@ -30,11 +33,51 @@ ANSWER = [{"serve": {"bowls": [2]}}]
         ("chatable", "hello", "passed", None),
         ("exec_simple", "[serve(bowls=2)]", "error", "harness:not_executed"),
         ("simple_python", "[serve(bowls=3)]", "failed", "value_error:others"),
+        ("simple_java", "serve(bowls=2)", "passed", None),
+        ("simple_java", "serve(bowls=new int[]{2})", "failed", "type_error:simple"),  # its category's language
+        ("nothing_like_it", "[serve(bowls=2)]", "error", "harness:checker"),
+        ("memory_kv_prereq", "", "passed", None),
+        ("web_search_base", "{serve}", "failed", "agentic:answer_not_found"),
     ],
 )
 def test_categories(category: str, output: str, outcome: str, reason: str | None) -> None:
     verdict = judge(entry([SOUP], ANSWER, category=category), transcript(output, category=category))
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(ValueError("odd"), "harness:checker"), (HarnessError("search", "gone"), "harness:search")]
+)
+def test_a_defect_of_a_checker_is_ours(error: Exception, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(raised: Exception) -> None:
+        def check_calls(*given: Any) -> None:
+            raise raised
+
+        monkeypatch.setattr(sys.modules["pytest_bfcl.checkers.judge"], "check_calls", check_calls)
+
+    broken(error)
+    both = judge_both(entry([SOUP], ANSWER), transcript("[serve(bowls=3)]"))
+    assert both.official.reason == both.corrected.reason == reason
+    assert str(both.official.detail["error"]).endswith("ValueError: odd" if reason == "harness:checker" else "gone")
+    broken(UsageError("not installed"))
+    with pytest.raises(UsageError, match="not installed"):
+        judge(entry([SOUP], ANSWER), transcript("[serve(bowls=3)]"))
+
+
+def test_calls_that_were_stored_need_no_reply() -> None:
+    stored = Step(Reply(text="no"), calls=[Call("serve", {"bowls": 2})])
+    texts = Step(Reply(text="no"), calls=["serve(bowls=2)"])
+    unread = Step(Reply(text="[serve(bowls=2)]"), calls=None)
+    for step, decoded, found in ((stored, True, 2), (unread, True, 2), (unread, False, 2), (texts, True, None)):
+        talk = Transcript("kitchen_0", "simple_python", turns=[Turn(steps=[step])], decoded=decoded)
+        if found is None:
+            with pytest.raises(HarnessError, match="call texts, where output is needed"):
+                single_turn_calls(entry([SOUP], ANSWER), talk)
+        else:
+            assert single_turn_calls(entry([SOUP], ANSWER), talk) == [("serve", {"bowls": found})]
+    empty = Transcript("kitchen_0", "simple_python", decoded=True)
+    with pytest.raises(DecodeError):
+        single_turn_calls(entry([SOUP], ANSWER), empty)
 
 
 @pytest.mark.parametrize("answers", [None, [], [{}], [{"serve": 1}], [{"serve": {"bowls": 2}}], ["serve"]])
