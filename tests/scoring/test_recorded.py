@@ -148,6 +148,22 @@ def formats(seed: int) -> list[dict[str, Any]]:
 
 
 WHOLE = {"dataset": {"name": "official"}, "models": [{"model": SPEC}, {"model": OTHER}], "state": "finished"}
+BARE: list[tuple[str, str, dict[str, Any]]] = [
+    ("parallel_1", "passed", {}), ("parallel_2", "failed", {"reason": "reply:length"}),
+    ("x_1", "failed", {"category": "x"}), ("rest_1", "skipped", {}), ("irrelevance_3", "error", {}),
+    ("multi_turn_miss_func_1", "failed", {"extra": {"quiet_turns": 2, "turn_credit": [1]}}),
+    ("multi_turn_base_1", "error", {"tag": "ADAPTER_ERROR", "reason": "adapter:server"}),
+    ("memory_kv_1-customer", "passed", {"category": "memory_kv"}),
+    ("irrelevance_1", "failed", {"reason": "reply:length"}),
+    ("memory_kv_2-student-1", "passed", {"category": "memory_kv"}),
+    ("irrelevance_2", "failed", {"official_outcome": "passed"}),
+    ("web_search_base_1", "passed", {"extra": {"hops": 2}}), ("web_search_base_2", "passed", {"extra": {}}),
+    ("format_sensitivity_0", "passed", {"category": "format_sensitivity"}),
+    ("parallel_3", "failed", {"official_outcome": "error", "corrected_outcome": "error", "mode": "fc"}),
+    ("parallel_4", "passed", {"repeat": 2, "served": "odd", "detail": {"lost_call": "x"}, "unreviewed": True}),
+]  # fmt: skip
+"""Lines with hardly anything in them."""
+UNANSWERED = [("failed", "reply:length"), ("error", "adapter:server"), ("skipped", None)]
 RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "whole": (a_run(1), WHOLE, {}),
     "everything": (a_run(2) + formats(3),
@@ -166,6 +182,12 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "errors": ([line(entry_id("parallel", n), "parallel", "error") for n in range(3)],
     WHOLE | {"conditions": {"repeat": 0}}, {}),
     "nothing": ([], {}, {}),
+    "bare lines": ([{"id": name, "category": name.rpartition("_")[0], "outcome": outcome, **more}
+                    for name, outcome, more in BARE],
+                   {"models": [{}], "conditions": {}, "selection": None, "dataset": None}, {}),
+    "unanswered": ([line(f"parallel_{n}", "parallel", outcome, reason=reason, output="")
+                    for n, (outcome, reason) in enumerate(UNANSWERED)], WHOLE, {}),
+    "one answer": ([line("parallel_1", "parallel", "failed", reason="reply:length", output="x")], WHOLE, {}),
 }  # fmt: skip
 
 
