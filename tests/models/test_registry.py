@@ -44,6 +44,9 @@ def test_specs(text, provider, name, mode, canonical):
     ("text", "said"),
     [
         ("openai:m@promt", "did you mean @prompt"), ("openai:m@fcc", "did you mean @fc"), ("m@promt", None),
+        ("openai:m@Tools ", "did you mean @fc"), ("openai:m@prompting", "did you mean @prompt"),
+        ("openai:m@fc@prompt", "names two modes"), ("openai:a,anthropic:b", "once for each model"),
+        ("openai:a; b:c", "once for each model"), ("openai:a 1:c", None),
         ("m@x:promt", None), ("a/b:c", None),
         ("openai:m@20240620", None), ("http://h/v1", "is an address: .* --bfcl-base-url http://h/v1$"),
         ("localhost:8000", "is an address: .* --bfcl-base-url http://localhost:8000$"),

@@ -46,13 +46,6 @@ def test_a_minimal_line(tmp_path, name):
         run(model.generate(Request(entry(), [], step=1)))
 
 
-@pytest.mark.parametrize("more", [{}, {"category": "simple_python"}])
-def test_what_was_not_recorded_cannot_run(tmp_path, more):
-    model = replay(tmp_path, {**LINE, **more})
-    assert model.lacks("simple_python") is model.lacks("memory_kv_prereq") is None
-    assert "holds no answer of its category" in model.lacks("parallel")
-
-
 @pytest.mark.parametrize(
     ("lines", "warning", "kept"),
     [([{**LINE, "output": text} for text in "acb"], "2 repeated", "b"),
@@ -107,6 +100,26 @@ def test_names_and_modes_of_stored_models(tmp_path, lines, suffix, spec, text):
 def test_lines_that_cannot_be_replayed(tmp_path, lines, suffix, said):
     with pytest.raises(UsageError, match=said):
         replay(tmp_path, *lines, suffix=suffix)
+
+
+def test_repeats_are_lines_of_their_own(tmp_path):
+    model = replay(tmp_path, {**LINE, "repeat": 2, "output": "second"}, LINE, {**LINE, "id": "simple_python_1"})
+    assert len(model) == 3
+    assert [model.transcript_for(entry(), repeat).first_reply.text for repeat in (1, 2)] == ["x", "second"]
+    assert [model.transcript_for(entry(), repeat).repeat for repeat in (1, 2)] == [1, 2]
+    with pytest.raises(AdapterError, match=r"no reply for simple_python_1, repeat 2$"):
+        model.transcript_for(entry("simple_python_1"), 2)
+
+
+def test_json_over_several_lines_is_no_file_of_lines(tmp_path):
+    (tmp_path / "out.jsonl").write_text(json.dumps([LINE, FC], indent=1))
+    with pytest.raises(UsageError, match=r"out\.jsonl: "):
+        create_model(f"replay:{tmp_path}/out.jsonl", Settings())
+
+
+def test_calls_prove_the_mode_of_a_line_without_one(tmp_path):
+    called = {**BARE, "output": [{"name": "clock", "arguments": "{}"}]}
+    assert replay(tmp_path, called, {**called, "id": "simple_python_1"}).spec == "replay:out@fc"
 
 
 @pytest.mark.parametrize(("path", "said"), [("/no/such/file.jsonl", "does not exist"), ("", "replay:PATH")])

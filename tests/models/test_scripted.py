@@ -102,6 +102,24 @@ def test_lines(tmp_path):
     assert caught.value.kind == "not_recorded"
 
 
+@pytest.mark.parametrize(
+    ("item", "place"), [(5, r"'a_1'"), ({"text": "x", "delay_s": "soon"}, r"'a_1'"), ([["x"], 7], r"'a_1'\[1\]"),
+                        ([["x", {"tool_calls": 5}]], r"'a_1'\[0\]\[1\]")],
+)  # fmt: skip
+def test_an_item_that_is_no_reply_is_named(tmp_path, item, place):
+    model = scripted(tmp_path, {"a_1": item})
+    at = {"turn": 1} if place.endswith(r"'\[1\]") else {"step": 1} if "0" in place else {}
+    with pytest.raises(AdapterError, match=f"s.json, {place}: ") as caught:
+        ask(model, "a_1", **at)
+    assert (caught.value.kind, caught.value.advice) == ("not_recorded", "correct this item of the script")
+
+
+@pytest.mark.parametrize(("line", "lacks"), [({"reply": "x"}, "'id'"), ({"id": "a_1"}, "'output'")])
+def test_a_line_without_what_it_needs_is_refused(tmp_path, line, lacks):
+    with pytest.raises(UsageError, match=f"a line without {lacks}"):
+        scripted(tmp_path, [line], "s.jsonl")
+
+
 @pytest.mark.parametrize("content", ["[1]", "{", '"x"'])
 def test_unusable_scripts(tmp_path, content):
     path = tmp_path / "s.json"

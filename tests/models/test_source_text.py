@@ -83,7 +83,7 @@ def test_calls(item: Entry, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "text"),
     [(True, "boolean", "true"), (1, "integer", "1"), (1.5, "float", "1.5"), ("a<b", "string", "a&lt;b"),
-    ([1], "array", "[1]"),
+    ([1], "array", "[1]"), ((1,), "tuple", "(1,)"), (None, "null", "None"),
      ({"a": 1}, "object", "{'a': 1}")],
 )  # fmt: skip
 def test_calls_as_xml(value: Any, kind: str, text: str) -> None:
