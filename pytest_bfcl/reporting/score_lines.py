@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agentic")
 COLUMNS = [n for n, name in enumerate(HEAD) if name not in ("difference", "excluding known issues", "verified data")]
-"""Of the table of scores those that a terminal shows; `fact_lines` tells the others."""
+"""Columns of the table of scores on a terminal; `fact_lines` has the others."""
 FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", "accuracy")
 GAP = "  "
 
