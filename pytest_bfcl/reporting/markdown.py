@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.checkers.reasons import rule_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview
-from pytest_bfcl.reporting.rendering import percent, points, span, visible
+from pytest_bfcl.reporting.rendering import visible
 from pytest_bfcl.reporting.scores import (
     PARTIAL,
-    MatrixRow,
-    ScoreRow,
     caveats,
     headline_basis,
     lost_calls,
     matrix,
+    matrix_table,
     score_rows,
     score_table,
     spent,
 )
-from pytest_bfcl.reporting.tables import Table, filled, words
+from pytest_bfcl.reporting.tables import Table, filled, whole
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, Summary
@@ -44,7 +43,7 @@ def write_markdown(summary: Fields) -> str:
     if len(models) == 1:
         blocks += [table(score_table(score_rows(model, summary["fingerprint"]))) for model in models.values()]
     elif models:
-        blocks.append(_matrix(matrix(models, summary["fingerprint"]), list(models)))
+        blocks.append(table(matrix_table(matrix(models, summary["fingerprint"]), list(models))))
     for name, model in models.items():
         facts = list(_facts(model, summary["fingerprint"]))
         if facts:
@@ -67,7 +66,7 @@ def table(found: Table) -> str:
     """A table in GitHub's Markdown without empty columns: figures to the right, names of groups bold."""
     found = found.of(filled(found.rows, found.head))
     rule = ["---" if number in found.texts else "---:" for number in range(len(found.head))]
-    rows = [[cell(words(each)) for each in row] for row in found.rows]
+    rows = [[cell(whole(each)) for each in row] for row in found.rows]
     for kind, row in zip(found.kinds, rows, strict=False):
         row[0] = row[0] if kind == "category" else f"**{row[0]}**"
     return "\n".join(f"| {' | '.join(row)} |" for row in ([*map(cell, found.head)], rule, *rows))
@@ -78,25 +77,6 @@ def _gates(gate: Fields) -> list[str]:
     lines = [f"- {'✅' if check['ok'] else '❌'} {cell(check['why'])}" for check in checks]
     lines += [f"- {cell(note)}" for note in gate.get("notes") or ()]
     return ["\n".join(["**Gates**", "", *lines])] if lines else []
-
-
-def _matrix(rows: list[MatrixRow], models: list[str]) -> str:
-    head = "| category | " + " | ".join(cell(model) for model in models) + " |"
-    lines = [head, "| --- |" + " ---: |" * len(models)]
-    for row in rows:
-        values = [
-            "not run"
-            if each is None or each.accuracy is None
-            else f"{percent(each.accuracy)} ({span(each.interval)}{_verified(each)})"
-            for each in row.cells
-        ]
-        name = cell(row.name) if row.kind == "category" else f"**{cell(row.name)}**"
-        lines.append(f"| {name} | {' | '.join(values)} |")
-    return "\n".join(lines)
-
-
-def _verified(row: ScoreRow) -> str:
-    return "" if row.verified is None else f"; verified {points(row.verified)}"
 
 
 def _reason(name: str) -> str:

@@ -16,6 +16,7 @@ from pytest_bfcl.reporting.links import documentation_of
 from pytest_bfcl.reporting.listing import Alike, Listing
 from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.reporting.sources import Questions
+from pytest_bfcl.reporting.tables import Table
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.directory import RunDirectory
@@ -55,7 +56,7 @@ def content(
         "gate": {"verdict": "none", "checks": [], **(summary.get("gate") or {})},
         "models": list(models),
         "details": [_details(name, model, len(models), listing, facts) for name, model in models.items()],
-        "matrix": table,
+        "matrix": scores.matrix_table(table, list(models), notes=True),
         "leading": [row for row in table if row.kind != "category"] or table,
         "spent": _spent(models),
         "has": {
@@ -191,11 +192,11 @@ def _details(name: str, model: Summary, models: int, listing: Listing, fingerpri
     }
 
 
-def _spent(models: Mapping[str, Summary]) -> Parsed:
+def _spent(models: Mapping[str, Summary]) -> Table:
     """Money, time and tokens of each model that has some."""
     rows = [_spent_cells(name, model) for name, model in models.items()]
     shown = [list(row.values()) for row in rows if any(text != "–" for text in list(row.values())[1:])]
-    return {"head": list(rows[0]) if rows else [], "rows": shown}
+    return Table(list(rows[0]) if rows else [], shown)
 
 
 def _spent_cells(name: str, model: Summary) -> dict[str, str]:
@@ -226,29 +227,29 @@ def _error(kind: Alike) -> Parsed:
     }
 
 
-def _extras(model: Summary) -> Iterator[Parsed]:
-    """Breakdowns and other figures, as tables of texts."""
-    percent = rendering.percent
+def _extras(model: Summary) -> Iterator[tuple[str, Table]]:
+    """Breakdowns and other figures: title and table."""
+    percent, span = rendering.percent, rendering.span
     rows: list[tuple[str, ...]] = [
         (name, percent(value), f"{passed} / {judged}", members)
         for name, value, passed, judged, members in scores.abilities(model)
     ]
     if len(rows) > 1:
         columns = ("", "mean of its categories", "correct", "categories")
-        yield {"title": "abilities (which categories test what; in no score)", "head": columns, "rows": rows}
+        yield "abilities (which categories test what; in no score)", Table(columns, rows)
     for kind, cells in (model.get("breakdown") or {}).items():
         rows = [
-            (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"]), _span(cell))
+            (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"]), span(cell.get("interval95")))
             for name, cell in cells.items()
         ]
         about = " of the functions (in no score)" if kind == "domain" else ""
         columns = ("", "correct", "accuracy", "95 % interval")
-        yield {"title": f"by {kind.replace('_', ' ')}{about}", "head": columns, "rows": rows}
+        yield f"by {kind.replace('_', ' ')}{about}", Table(columns, rows)
     calls = model.get("hallucination") or {}
     if calls.get("turns"):
         rows = [(name, percent(share)) for name, share in calls["categories"].items()]
         rows.append((f"all ({calls['with_call']} of {calls['turns']} turns)", percent(calls["share"])))
-        yield {"title": "calls where none was due", "head": ("", "share of turns"), "rows": rows}
+        yield "calls where none was due", Table(("", "share of turns"), rows)
     if model.get("multi_turn"):
         yield _conversations(model["multi_turn"])
     repeats = model.get("repeats")
@@ -259,7 +260,7 @@ def _extras(model: Summary) -> Iterator[Parsed]:
             ("at least once", percent(repeats["pass_at_k"])),
         ]
         rows.append(("not always the same outcome", percent(repeats["flip_rate"])))
-        yield {"title": "repeats", "head": ("", "share"), "rows": rows}
+        yield "repeats", Table(("", "share"), rows)
     formats = model.get("format_sensitivity")
     if formats:
         rows = [
@@ -268,21 +269,16 @@ def _extras(model: Summary) -> Iterator[Parsed]:
         ]
         delta = formats["max_delta"]
         head = f"format sensitivity: largest difference {delta}, standard deviation {formats['standard_deviation']}"
-        yield {"title": head, "head": ("format", "correct", "accuracy"), "rows": rows}
+        yield head, Table(("format", "correct", "accuracy"), rows)
     if robust := model.get("robustness"):
         yield _robustness(robust)
     stages = model.get("write_stages")
     if stages:
         rows = [(name, str(count)) for name, count in stages.items()]
-        yield {"title": "write stages of the memory (not scored)", "head": ("outcome", "conversations"), "rows": rows}
+        yield "write stages of the memory (not scored)", Table(("outcome", "conversations"), rows)
 
 
-def _span(cell: Summary) -> str:
-    pair = cell.get("interval95")
-    return rendering.span(None if pair is None else (pair[0], pair[1]))
-
-
-def _robustness(cells: Summary) -> Parsed:
+def _robustness(cells: Summary) -> tuple[str, Table]:
     """How far the score falls if the same entries are rephrased."""
     rows = []
     for name, cell in cells.items():
@@ -292,10 +288,10 @@ def _robustness(cells: Summary) -> Parsed:
         both = (rendering.percent(cell["accuracy"]), rendering.percent(cell["transformed"]))
         rows.append((name, str(cell["pairs"]), *both, drop, span, f"{cell['regressed']} / {cell['improved']}"))
     head = ("", "entries", "as they are", "rephrased", "points", "95 % interval", "lost / won")
-    return {"title": "the same entries, rephrased (paired; in no score)", "head": head, "rows": rows}
+    return "the same entries, rephrased (paired; in no score)", Table(head, rows)
 
 
-def _conversations(turns: Summary) -> Parsed:
+def _conversations(turns: Summary) -> tuple[str, Table]:
     """Figures of multi-turn entries outside the scores: ``multi_turn`` of a model's summary."""
     rows = []
     for name, cell in turns.items():
@@ -310,4 +306,4 @@ def _conversations(turns: Summary) -> Parsed:
         "calls for each call of the ground truth",
         "quiet turns with a call",
     )
-    return {"title": "inside multi-turn conversations (in no score)", "head": head, "rows": rows}
+    return "inside multi-turn conversations (in no score)", Table(head, rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -113,12 +114,12 @@ ANY_VALUE = "any value"
 """The text for an interval that excludes nothing."""
 
 
-def is_open(interval: tuple[float, float], least: float = 0.0) -> bool:
+def is_open(interval: Sequence[float], least: float = 0.0) -> bool:
     """Whether an interval excludes nothing between ``least`` and 1."""
     return interval[0] <= least and interval[1] >= 1
 
 
-def span(interval: tuple[float, float] | None, least: float = 0.0) -> str:
+def span(interval: Sequence[float] | None, least: float = 0.0) -> str:
     """An interval of shares in percent (of differences: ``least`` is -1); a word if it excludes nothing."""
     if interval is None:
         return "–"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.rendering import percent, seconds, span
+from pytest_bfcl.reporting.rendering import percent, points, seconds, span
 from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Mean, Pooled, Term, Weighted
@@ -76,6 +76,29 @@ def _cells(row: ScoreRow, notes: bool) -> tuple[str | Cell, ...]:
         str(row.errors or ""),
         str(row.skipped or ""),
     )
+
+
+def matrix_table(rows: Sequence[MatrixRow], names: Sequence[str], *, notes: bool = False) -> Table:
+    """The table of several models; the best score of a row is marked. ``notes``: with formulas."""
+    cells = [
+        [Cell(row.name, below=[row.note] if notes and row.note else []), *(_of_model(row, each) for each in row.cells)]
+        for row in rows
+    ]
+    return Table(["category", *names], cells, kinds=[row.kind for row in rows])
+
+
+def _of_model(row: MatrixRow, cell: ScoreRow | None) -> str | Cell:
+    if cell is None or cell.accuracy is None:
+        return "–" if row.kind == "overall" else "not run"
+    facts = [
+        span(cell.interval),
+        "" if cell.corrected is None else f"corrected {points(cell.corrected)}",
+        "" if cell.verified is None else f"verified {points(cell.verified)}",
+        f"{cell.judged:,} of {cell.of:,}" if cell.of else "",
+        f"{cell.errors} errors" if cell.errors else "",
+    ]
+    best = "best" if cell.accuracy == row.best else ""
+    return Cell(percent(cell.accuracy), cell.accuracy, below=[" · ".join(filter(None, facts))], mark=best)
 
 
 def sections(models: Mapping[str, Summary]) -> dict[str, list[str]]:

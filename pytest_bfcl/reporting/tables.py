@@ -51,6 +51,13 @@ def words(cell: str | Cell) -> str:
     return cell if isinstance(cell, str) else cell.text
 
 
+def whole(cell: str | Cell) -> str:
+    """The text of a cell with its softer words."""
+    if isinstance(cell, str):
+        return cell
+    return " ".join([cell.text, *cell.beside, *([f"({'; '.join(cell.below)})"] if cell.below else [])])
+
+
 def filled(rows: Sequence[Sequence[str | Cell]], head: Sequence[str]) -> list[int]:
     """The columns in which some row has a word or a figure; all of a table without rows."""
     texts = [

@@ -113,7 +113,7 @@ def test_markdown() -> None:
     assert text.startswith("### openai:tiny&#64;fc on the official BFCL data\n")
     assert "> The run ended early (budget)" in text
     assert "| category | correct | official | 95 % interval | corrected |\n" in text  # nothing was skipped
-    assert "| multiple | 1 / 4 | 25.0 % | 4.6 – 69.9 | 25.0 % |\n" in text
+    assert "| multiple | 1 / 4 (of 200) | 25.0 % | 4.6 – 69.9 | 25.0 % |\n" in text
     assert "- Partial overall: 1 of 21 categories, weights rescaled: non\\_live 100 %" in text
     assert "a\\|b &lt;x&gt; &#64;team" in text
     assert "- most often:\n  - 3 × the value must equal an allowed one exactly (value\\_error:others)\n" in text
@@ -122,7 +122,7 @@ def test_markdown() -> None:
     assert "- lost calls: 1 reply holds a call in the text (hermes), where it counts" in write_markdown(summary(lost))
     two = write_markdown(summary(*records, record("multiple_0", "multiple", "openai:b@prompt")))
     assert "| category | openai:b&#64;prompt | openai:tiny&#64;fc |" in two
-    assert "| multiple | 100.0 % (20.7 – 100.0) | 25.0 % (4.6 – 69.9) |" in two
+    assert "| multiple | 100.0 % (20.7 – 100.0 · corrected 100.0 · 1 of 200) | 25.0 % (4.6 – 69.9 · corrected" in two
 
 
 def test_a_report_says_how_replies_were_read() -> None:
