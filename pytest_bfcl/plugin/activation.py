@@ -87,7 +87,7 @@ def _build(config: pytest.Config) -> None:
     plugins.register(conversations, "bfcl-conversations")
     plugins.register(ItemProtocol(config, outcomes, conversations), "bfcl-protocol")
     termination = Termination()
-    termination.hurried.append(conversations.hurry)
+    termination.hurried.append(runner.hurry)
     plugins.register(termination, "bfcl-termination")
     if session.worker is not None:
         from pytest_bfcl.plugin.distribution import WorkerEnd

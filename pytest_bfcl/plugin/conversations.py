@@ -306,10 +306,6 @@ class Conversations:
         """Ctrl-C: wait a short time for pending replies."""
         self._interrupted = True
 
-    def hurry(self) -> None:
-        """Stop waiting for replies."""
-        self._runner.hurry()
-
     # -- models of the user's ------------------------------------------------------------------------------------
 
     def _lent(self, item: EntryItem, model: object, source: Source) -> Contender:

@@ -32,14 +32,14 @@ class ScoreRow:
     kind: str
     note: str
     accuracy: float | None
-    interval: tuple[float, float] | None
+    interval: Sequence[float] | None
     corrected: float | None
     without_known_issues: float | None
-    known_issues: int
-    passed: int | None
-    judged: int | None
-    errors: int
-    skipped: int
+    known_issues: int = 0
+    passed: int | None = None
+    judged: int | None = None
+    errors: int = 0
+    skipped: int = 0
     verified: float | None = None
     of: int | None = None
 
@@ -230,9 +230,7 @@ def spent(model: Fields) -> str:
 
 
 def _number(name: str, note: str, found: Summary, corrected: float | None, known: float | None) -> ScoreRow:
-    pair = found.get("interval95")
-    interval = (pair[0], pair[1]) if pair else None
-    return ScoreRow(name, "overall", note, found["value"], interval, corrected, known, 0, None, None, 0, 0)
+    return ScoreRow(name, "overall", note, found["value"], found.get("interval95"), corrected, known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ freedom. So five memory scenarios count as five, not as 465 entries.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -360,3 +360,25 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
         highest = max(highest, min(1.0, (len(ordered) - position) * value))
         adjusted[name] = highest
     return adjusted
+
+
+def noise_floor(passed: Sequence[Sequence[int]], sizes: Sequence[int]) -> float:
+    """The difference of two of these runs' accuracies that chance alone exceeds in 5 % of pairs.
+
+    ``passed``: of each cluster, how many of its ``sizes`` entries passed in each run. A cluster changes as a whole, and
+    runs differ by chance only. The variance is that of its sums between runs, with one more flip, so that runs without
+    disagreement also have a floor. The compared pair is among the runs that estimate the variance. So its difference
+    over its standard error does not have Student's distribution but the one bounded by √ν (Thompson's τ; W. R.
+    Thompson, Annals of Mathematical Statistics 6, 1935), ν being clusters, weighted by size, × (runs − 1).
+    """
+    entries, runs = sum(sizes), len(passed[0])
+    squares = 0.0
+    for sums in passed:
+        mean = sum(sums) / runs
+        squares += 2 * sum((value - mean) ** 2 for value in sums) / (runs - 1)
+    freedom = entries**2 / sum(size**2 for size in sizes) * (runs - 1)
+    if freedom <= 1:  # one cluster, two runs: nothing can be told
+        return 1.0
+    quantile = student975(max(freedom - 1, 1))
+    bounded = quantile * math.sqrt(freedom / (freedom - 1 + quantile**2))
+    return min(1.0, bounded * math.sqrt(squares + 1) / entries)

@@ -33,11 +33,6 @@ Find = Callable[[str], "Entry | None"]
 """The entry of an id, ``None`` if the data is not found."""
 
 
-def nowhere(entry_id: str) -> None:
-    """No data available: calls of lines without a stored form are not checked."""
-    return
-
-
 @dataclass(frozen=True, slots=True)
 class ServedRun:
     """One model of a stored run."""
@@ -52,10 +47,10 @@ class ServedRun:
         return self.measurement.label
 
 
-def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator[Conduct]:
+def conducts_of(records: Iterable[ResultLine], find: Find | None = None) -> Iterator[Conduct]:
     """The conducts of lines with a request; the write stages of memory entries are left out.
 
-    ``find`` gives the tools for lines without a stored form of calls.
+    ``find`` gives the tools for lines without a stored form of calls, whose calls are not checked without it.
     """
     from pytest_bfcl.checkers.json_calls import call_form, native_calls
 
@@ -63,7 +58,7 @@ def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator
         if record.get("outcome") == "skipped" or is_write_stage(str(record.get("category"))):
             continue
         form = None
-        if "call_form" not in record and native_calls(record.get("output")):
+        if find is not None and "call_form" not in record and native_calls(record.get("output")):
             entry = find(str(record["id"]))
             if entry is not None and entry.mcp is None:  # what a server listed is not told
                 form = call_form(entry.all_functions, record.get("output"), entry.language)

@@ -16,7 +16,16 @@ from pytest_bfcl.json_types import JsonObject
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import Interval, Tally, category_interval, cluster_of, spread_of, student975, wilson
+from pytest_bfcl.scoring.statistics import (
+    Interval,
+    Tally,
+    category_interval,
+    cluster_of,
+    noise_floor,
+    spread_of,
+    student975,
+    wilson,
+)
 from pytest_bfcl.scoring.tally import VERDICTS
 
 State = Literal["always", "flaky", "never"]
@@ -177,28 +186,6 @@ def flip_interval(category: str, flips: Tally) -> Interval:
     effective = flips.smoothed * (1 - flips.smoothed) / spread.variance
     quantile = student975(clusters - 1) * clusters / (clusters - 1)
     return wilson(flips.passed / flips.total * effective, effective, quantile)
-
-
-def noise_floor(passed: Sequence[Sequence[int]], sizes: Sequence[int]) -> float:
-    """The difference of two of these runs' accuracies that chance alone exceeds in 5 % of pairs.
-
-    ``passed``: of each cluster, how many of its ``sizes`` entries passed in each run. A cluster changes as a whole, and
-    runs differ by chance only. The variance is that of its sums between runs, with one more flip, so that runs without
-    disagreement also have a floor. The compared pair is among the runs that estimate the variance. So its difference
-    over its standard error does not have Student's distribution but the one bounded by √ν (Thompson's τ; W. R.
-    Thompson, Annals of Mathematical Statistics 6, 1935), ν being clusters, weighted by size, × (runs − 1).
-    """
-    entries, runs = sum(sizes), len(passed[0])
-    squares = 0.0
-    for sums in passed:
-        mean = sum(sums) / runs
-        squares += 2 * sum((value - mean) ** 2 for value in sums) / (runs - 1)
-    freedom = entries**2 / sum(size**2 for size in sizes) * (runs - 1)
-    if freedom <= 1:  # one cluster, two runs: nothing can be told
-        return 1.0
-    quantile = student975(max(freedom - 1, 1))
-    bounded = quantile * math.sqrt(freedom / (freedom - 1 + quantile**2))
-    return min(1.0, bounded * math.sqrt(squares + 1) / entries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from pytest_bfcl.endings import Ending, ending_of
-from pytest_bfcl.extensions.boards.stability import noise_floor
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.conduct import FAULTS, Conduct, ConductTally
 from pytest_bfcl.scoring.statistics import (
@@ -23,6 +22,7 @@ from pytest_bfcl.scoring.statistics import (
     PairTally,
     Spread,
     cluster_of,
+    noise_floor,
     spread_of,
     stratum_of,
     student_point,

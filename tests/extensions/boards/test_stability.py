@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.boards.stability import noise_floor, smoke_set, stability
+from pytest_bfcl.extensions.boards.stability import smoke_set, stability
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.measurements import Judged, Key
+from pytest_bfcl.scoring.statistics import noise_floor
 from tests.reporting.samples import record, stored_run
 
 CATEGORY = "simple_python"
