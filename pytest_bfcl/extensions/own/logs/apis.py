@@ -7,7 +7,6 @@ A line is the request with its ``response`` next to (or below ``request`` and ``
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -241,20 +240,9 @@ def _message(message: Any) -> Any:
 def _choice(generation: Fields, number: int) -> Fields:
     told = _message(generation.get("message"))
     message = dict(told) if isinstance(told, Mapping) else {"content": generation.get("text")}
-    calls = [
-        {"id": call.get("id"), "type": "function",
-         "function": {"name": call.get("name"), "arguments": _as_text(call.get("args"))}}
-        for name in ("tool_calls", "invalid_tool_calls")
-        for call in objects(message.get(name) or [], name)
-    ]  # fmt: skip
     infos = (generation.get("generation_info"), message.get("response_metadata"))
     words = (info.get(name) for info in infos if isinstance(info, Mapping) for name in ("finish_reason", "stop_reason"))
-    plain = {"role": "assistant", "content": message.get("content"), **({"tool_calls": calls} if calls else {})}
-    return {"index": number, "message": plain, "finish_reason": next(filter(None, words), None)}
-
-
-def _as_text(arguments: object) -> object:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"index": number, "message": message, "finish_reason": next(filter(None, words), None)}
 
 
 # The others.
