@@ -61,6 +61,7 @@ def test_every_python_block_runs(block: str, pytester: pytest.Pytester, monkeypa
         named = {"parrot": "parrot:grey@prompt", "bfcl_model": "lexical:@fc"}
         model = next((spec for word, spec in named.items() if word in block), "openai:mine")
         chosen = f"--model {model} --bfcl-data bundled --bfcl-out run".split()
+        chosen += ["--bfcl-categories", "simple_python,irrelevance", "--bfcl-report", "none"]
         chosen += ["-k", "simple_python_0 or irrelevance_1"]
         assert_answered(pytester, pytester.runpytest_inprocess(*QUIET, *chosen))
     elif "def test_" in block:

@@ -41,27 +41,6 @@ def test_lines_have_the_official_shape() -> None:
             assert all(len(turn) == 1 and turn[0]["role"] == "user" for turn in row["question"] if turn)
 
 
-@pytest.mark.parametrize("kind", ["miss_func", "composite"])
-def test_a_held_out_tool_is_needed_but_not_offered_one_turn_before_it_arrives(kind: str) -> None:
-    for entry in entries(kind):
-        assert entry.possible_answer is not None
-        ((turn, documents),) = entry.missed_function.items()
-        names = {document["name"] for document in documents}
-        assert entry.possible_answer[turn - 1] == []
-        assert {call.partition("(")[0] for call in entry.possible_answer[turn]} & names
-        assert not {call.partition("(")[0] for earlier in entry.possible_answer[:turn] for call in earlier} & names
-        assert not names & {document["name"] for document in entry.function}
-
-
-@pytest.mark.parametrize("kind", ["miss_param", "composite"])
-def test_a_missing_parameter_is_one_quiet_turn_answered_by_the_next(kind: str) -> None:
-    for entry in entries(kind):
-        assert entry.possible_answer is not None
-        quiet = [n for n, turn in enumerate(entry.possible_answer) if not turn and n + 1 not in entry.missed_function]
-        assert len(quiet) == 1
-        assert entry.possible_answer[quiet[0] + 1]
-
-
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
 def test_the_oracle_passes_every_entry(mode: str) -> None:
     finished = run(BUNDLED, f"oracle:@{mode}", categories=list(map(name_of, CATEGORIES)), settings=Settings())

@@ -66,10 +66,13 @@ def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_run_on_actors_equals_one_process(data: Path, alone: Path, tmp_path: Path) -> None:
-    place = InProcess(3)
+@pytest.mark.parametrize("kind", [Answered, Lined, Memory])
+def test_a_run_on_actors_that_are_lost_equals_one_process(data: Path, alone: Path, tmp_path: Path, kind: type) -> None:
+    place = InProcess(3, every(3, kind, "unheard"))
     out = tmp_path / "run"
-    run(data, MODELS, categories=SOME, out=out, settings=TWICE, cluster=place)
+    result = run(data, MODELS, categories=SOME, out=out, settings=TWICE, cluster=place)
+    assert result.stopped is None
+    assert any("an actor was lost and is replaced" in note for note in result.notes)
     assert len(stored(out)) > 60
     assert stored(out) == stored(alone)
     assert conversations(out) == conversations(alone)
@@ -82,19 +85,6 @@ def test_a_run_on_actors_equals_one_process(data: Path, alone: Path, tmp_path: P
     assert {slot for slot, _ in place.jobs} == {0, 1, 2}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["heard", "unheard"])
-@pytest.mark.parametrize("kind", [Answered, Lined, Memory])
-def test_lost_actors_change_nothing(data: Path, alone: Path, tmp_path: Path, kind: type, way: str) -> None:
-    place = InProcess(2, every(3, kind, way))
-    result = run(data, MODELS, categories=SOME, out=tmp_path / "run", settings=TWICE, cluster=place)
-    assert result.stopped is None
-    assert len(place.started) > 3
-    assert stored(tmp_path / "run") == stored(alone)
-    assert scores(tmp_path / "run") == scores(alone)
-    assert any("an actor was lost and is replaced" in note for note in result.notes)
-
-
 def test_a_run_in_memory_equals_one_process_in_order(data: Path) -> None:
     settings = Settings(repeat=2, concurrency=7)
     alone = run(data, "lexical:@fc", categories=["memory_kv", "simple_java"], settings=settings)
@@ -103,24 +93,6 @@ def test_a_run_in_memory_equals_one_process_in_order(data: Path) -> None:
     assert len(place.started) > 2
     assert list(timeless(result.records)) == list(timeless(alone.records))
     assert timeless(result.records) == timeless(alone.records)
-
-
-@pytest.mark.slow
-def test_nothing_answered_is_asked_twice_when_actors_die(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.with_conversations(6)
-    server = bench.serve(delay=0.0)
-    settings = Settings(base_url=server.url, concurrency=4)
-    run(str(bench.path / "bench"), MOCK, out=bench.path / "alone", settings=settings)
-    asked = server.asked()
-    server.forget()
-    place = InProcess(2, every(9, Answered, "heard", most=6))
-    run(str(bench.path / "bench"), MOCK, out=bench.path / "run", settings=settings, cluster=place)
-    assert len(place.started) > 5
-    assert stored(bench.path / "run") == stored(bench.path / "alone")
-    assert set(server.asked()) == set(asked)
-    assert set(journaled(bench.path / "run").values()) == {1}
-    again = sum(server.asked().values()) - len(asked)
-    assert again <= 4 * (len(place.started) - 2)  # two conversations of each were in flight, or answered but not told
 
 
 def test_a_run_that_was_interrupted_goes_on_where_it_stopped(bench: Bench) -> None:
