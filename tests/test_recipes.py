@@ -139,9 +139,9 @@ COLUMN = Recipe(
         ),
         Edit(
             "extensions/boards/flat_table.py",
-            "    for column, field in _STEP_FIELDS.items():\n",
+            "    calls = reply if isinstance(reply, list)",
             '    row["letters"] = len(reply) if isinstance(reply, str) else None\n'
-            "    for column, field in _STEP_FIELDS.items():\n",
+            "    calls = reply if isinstance(reply, list)",
         ),
         Edit(
             "reporting/overview.py",
