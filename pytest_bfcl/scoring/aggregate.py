@@ -6,6 +6,7 @@ missing category counts as 0 with its full size. In ours it is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -104,19 +105,8 @@ def value(term: Term, scores: Mapping[str, CategoryScore]) -> float | None:
     """The formula over the categories that ran: missing terms are left out and weights rescaled. ``None`` if all are
     missing. With all categories this is the reference's number.
     """
-    if isinstance(term, str):
-        score = scores.get(term)
-        return None if score is None else score.accuracy
-    if isinstance(term, Pooled):
-        found = [scores[name] for name in term.terms if name in scores]
-        entries = sum(score.total for score in found)
-        return sum(score.accuracy * score.total for score in found) / entries if entries else None
-    if isinstance(term, Weighted):
-        pairs = [(weight, value(part, scores)) for weight, part in term.weights]
-        whole = sum(weight for weight, part in pairs if part is not None)
-        return sum(part * (weight / whole) for weight, part in pairs if part is not None) if whole else None
-    parts = [part for part in (value(part, scores) for part in term.terms) if part is not None]
-    return sum(parts) / len(parts) if parts else None
+    weights = category_weights(term, {name: score.total for name, score in scores.items()})
+    return math.fsum(weight * scores[name].accuracy for name, weight in weights.items()) if weights else None
 
 
 def category_weights(term: Term, sizes: Mapping[str, int]) -> dict[str, float]:
