@@ -113,7 +113,7 @@ def unnamed_argument(details: CallDetails, entry: Entry, transcript: Transcript)
 
 def wrong_type(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
     """A value that is right except for its type."""
-    called, kind = details.called, details.type or ""
+    called, kind = details.called, str(details.type)
     if entry.language != "python" and isinstance(called, str):
         suffix = _JAVA_SUFFIX.get(kind) if entry.language == "java" else None
         if suffix and not called.lower().endswith(suffix.lower()):
@@ -134,7 +134,7 @@ def wrong_type(details: ValueDetails, entry: Entry, transcript: Transcript) -> s
 
 def wrong_element(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
     """A list that is right except for the type of its elements."""
-    called, kind = details.called, details.type or ""
+    called, kind = details.called, str(details.type)
     if not isinstance(called, list):
         return None
     classes = {type(element) for element in called}
@@ -155,14 +155,15 @@ def quoted_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> 
 
 def wrong_order(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
     """A list that is right except for its order."""
-    called, expected = details.called, details.expected
-    if not isinstance(called, list) or not isinstance(expected, list):
-        return None
-    key = [str(element) for element in called]
-    for answer in expected:
-        if isinstance(answer, list) and sorted(map(str, answer)) == sorted(key):
+    elements = _in_any_order(details.called)
+    for answer in details.expected if isinstance(details.expected, list) else ():
+        if isinstance(answer, list) and _in_any_order(answer) == elements:
             return "The elements are right, their order is not."
     return None
+
+
+def _in_any_order(value: object) -> list[str]:
+    return sorted(map(str, value)) if isinstance(value, list) else []
 
 
 def value_instead_of_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:

@@ -103,7 +103,7 @@ class Ends:
 
 def _silent(reply: Reply) -> str | None:
     """The problem of a reply that ended normally: its text has only thoughts."""
-    return None if is_answered(reply) or not reply.text or reply.text.isspace() else NOTHING_SAID
+    return None if is_answered(reply) or str(reply.text).isspace() else NOTHING_SAID
 
 
 def is_answered(reply: Reply) -> bool:

@@ -124,7 +124,7 @@ def _equal_object(value: Fields, alternative: object) -> bool:
                 return False
             continue
         item = value[key]
-        if type(item) not in _SCALARS or item == "" or item != item or item not in accepted:
+        if type(item) not in _SCALARS or item == "" or item != item:
             return False
         if type(accepted[accepted.index(item)]) is not type(item):
             return False

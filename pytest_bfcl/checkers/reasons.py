@@ -126,7 +126,8 @@ def all_reasons() -> Mapping[str, Reason]:
 
 def reason_named(name: str | None) -> Reason | None:
     """The reason of this name, or ``None``."""
-    return REASONS.get(name or "") or all_reasons().get(name or "")
+    key = str(name)
+    return REASONS.get(key) or all_reasons().get(key)
 
 
 def reply_reason(problem: str) -> Reason:

@@ -310,7 +310,7 @@ def _environment(url: str) -> tuple[str, str]:
     from urllib.request import getproxies, proxy_bypass
 
     parts, login = urlsplit(url), ""
-    host = parts.hostname or ""
+    host = str(parts.hostname)
     proxy = "" if proxy_bypass(host) else getproxies().get(parts.scheme, "")
     with contextlib.suppress(OSError, netrc.NetrcParseError):
         if entry := netrc.netrc(os.environ.get("NETRC")).authenticators(host):

@@ -139,7 +139,7 @@ def unreachable(
 def _needed(gate: Gate, official: bool, full: Collection[str], selected: Collection[str]) -> list[str]:
     """The categories without which a gate's value is incomplete or missing."""
     needed = gate.members
-    if gate.plain and not gate.group:  # over whatever is asked
+    if not gate.group:  # over whatever is asked
         return [name for name in needed if name in selected] or [PLAIN]
     if gate.group in OVERALL or len(needed) == 1 or official or not full:
         return needed

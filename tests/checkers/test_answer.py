@@ -85,12 +85,29 @@ def test_last_message(record: Transcript, reason: str | None) -> None:
         ("{'answer': 'I do not know', 'context': 'Paris was named'}", "Paris", True, False),
         ('```json\n{"answer": "unknown", "context": "Paris"}\n```', "Paris", True, False),
         ('{"answer": "Paris", "context": "found"}', "Paris", True, True),
+        ('{"answer": "no", "context": "' + "Paris " * 3400 + '"}', "Paris", True, True),  # too long to be read as one
+        ('{"answer": "no", "context": "' + "Paris " * 3000 + '"}', "Paris", True, False),
+        ('{"reply": "no"} Paris', "Paris", True, True),
     ],
 )
 def test_c18(message: str, answer: str, official: bool, corrected: bool) -> None:
     both = judge_both(entry(answer), said(message))
     assert (both.official.valid, both.corrected.valid) == (official, corrected)
     assert both.corrected_rules == (("C18",) if official is not corrected else ())
+
+
+@pytest.mark.parametrize("answers", [None, [], "Paris"])
+def test_an_entry_without_answers_is_ours(answers: Any) -> None:
+    judged = entry("Paris").model_copy(update={"possible_answer": answers})
+    assert judge(judged, said("Paris")).reason == "harness:data"
+
+
+def test_a_conversation_of_another_number_of_turns_is_no_answer() -> None:
+    talk = said("Paris")
+    talk.turns *= 2
+    verdict = judge(entry("Paris"), talk)
+    assert (verdict.outcome, verdict.reason) == ("error", "agentic:inference_error")
+    assert verdict.detail["error"] == "2 turns recorded instead of one"
 
 
 def test_cut_reply_is_named_unless_it_passes() -> None:

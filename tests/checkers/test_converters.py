@@ -35,6 +35,8 @@ from pytest_bfcl.checkers import java, javascript
         ("new HashMap<a\nb>()", "HashMap", None, "new HashMap<a\nb>()"),
         ("9" * 5000, "integer", None, "9" * 5000),
         ('new HashMap<A>() {{ put("a", ' + "9" * 5000 + 'L); }}', "HashMap", None, {"a": "9" * 5000 + "L"}),
+        ('new HashMap<A>() {{ put("a", "x); put("b", x"); put("c", ""); }}', "HashMap", None,
+         {"a": '"x', "b": 'x"', "c": ""}),
         ('new HashMap<A>() { put("a", 1);', "HashMap", None, {}),
         ("x", "wonder", None, "x"),
     ],

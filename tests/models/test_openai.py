@@ -161,6 +161,45 @@ def test_what_is_learnt_from_a_refusal(text, learnt, note):
     assert len(model.notes) == (1 if note else 0)
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "looked"),
+    [
+        ("no such model", 404, True), ("<html>moved</html>", 405, True), ("<html>hi</html>", 200, True),
+        ("the model m is not known", 400, True), ("unknown model: not here", 422, True), ("{", 200, False),
+        ("the model takes less", 400, False), ("<html>busy</html>", 500, False), ("model not known", 500, False),
+    ],
+)  # fmt: skip
+def test_what_was_meant_is_looked_up_where_address_or_name_may_be_wrong(body, status, looked):
+    seen = []
+
+    async def handler(req):
+        seen.append(req.method)
+        return await answering(body, status)(req)
+
+    with pytest.raises(AdapterError):
+        ask(handler, policy=RetryPolicy(0))
+    assert ("GET" in seen) is looked
+
+
+@pytest.mark.parametrize(("status", "again"), [(400, True), (422, True), (500, False), (403, False)])
+def test_a_refused_field_is_left_out_only_of_what_was_a_mistake(status, again):
+    seen = []
+
+    async def handler(req):
+        seen.append("temperature" in await req.json())
+        if seen[-1]:
+            return web.json_response({"error": {"message": "temperature is not supported"}}, status=status)
+        return web.json_response(completion({"content": "ok"}))
+
+    asked = request(WEATHER, parameters={"temperature": 1})
+    if again:
+        assert ask(handler, asked, policy=RetryPolicy(0))[0].text == "ok"
+    else:
+        with pytest.raises(AdapterError):
+            ask(handler, asked, policy=RetryPolicy(0))
+    assert seen == [True, False][: 1 + again]
+
+
 def test_what_the_user_asked_for_is_not_left_out():
     model = direct(parameters={"store": True, "temperature": 1})
     assert not model._adapt("unknown field store", BODY)

@@ -349,7 +349,9 @@ STREAMS: dict[str, tuple[Any, list[Any]]] = {
 INSERTED: list[Any] = [
     "error: busy\n\n", 'event: error\ndata: {"message": "busy"}\n\n', "event: error\n\n", "Exceptions\n\n",
     "event: exception\ndata: no\n\n", "data: [done]\n\n", 'data: "busy"\n\n', 'data: ""\n\n', "data: [1]\n\n",
-    "retry: 5\n\n", "data:\n\n", "data: {\n\n", 'data: {"x":\ndata:1}\n\n', "\n\n", {"error": ""}, {"error": "busy"},
+    "retry: 5\n\n", "data:\n\n",
+    'data: {"x": 1}\nerror: busy\n\n', "data: {\n\n", 'data: {"x":\ndata:1}\n\n', "\n\n",
+    {"error": ""}, {"error": "busy"},
     {"error": {"message": "busy", "code": 429}}, {"type": "error"}, {"type": "error", "error": {"message": "busy"}},
     {"type": "message_delta", "error": {"message": "busy"}}, {"type": "message_delta", "usage": {"input_tokens": 4}},
     *({"type": "message_delta", "delta": each} for each in

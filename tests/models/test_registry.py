@@ -29,6 +29,7 @@ from tests.models.loopback import CLOCK, request, run
         ("litellm:bedrock/eu.x:0", "litellm", "bedrock/eu.x:0", None, "litellm:bedrock/eu.x:0"),
         ("oracle:", "oracle", "", None, "oracle:"),
         ("oracle", "oracle", "", None, "oracle:"),
+        ("fc", "fc", "", None, "fc:"),
         ("oracle:@prompt", "oracle", "", "prompt", "oracle:@prompt"),
         ("replay:/a/b c.jsonl@fc", "replay", "/a/b c.jsonl", "fc", "replay:/a/b c.jsonl@fc"),
         (" Together-AI:x ", "together_ai", "x", None, "together_ai:x"),

@@ -151,3 +151,4 @@ def test_only_a_gate_on_failures_excuses_them() -> None:
     assert [exit_code(met, options, 1) for options in (condition, threshold)] == [1, 0]
     assert [exit_code(missed, options, 0) for options in (condition, threshold)] == [1, 1]
     assert exit_code(met, threshold, 0, ["1 other tests failed"]) == 1
+    assert exit_code({"verdict": "none", "checks": []}, threshold, 5) == 5

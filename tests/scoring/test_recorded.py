@@ -187,6 +187,7 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
                    {"models": [{}], "conditions": {}, "selection": None, "dataset": None}, {}),
     "unanswered": ([line(f"parallel_{n}", "parallel", outcome, reason=reason, output="")
                     for n, (outcome, reason) in enumerate(UNANSWERED)], WHOLE, {}),
+    "skipped alone": ([line("parallel_1", "parallel", "skipped")], WHOLE, {}),
     "one answer": ([line("parallel_1", "parallel", "failed", reason="reply:length", output="x")], WHOLE, {}),
 }  # fmt: skip
 
@@ -699,6 +700,9 @@ def test_which_runs_may_be_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                     found = tried(compare_measurements, one, two, shared=shared)
                     yield found if isinstance(found, str) else [each.notes for each in found]
         yield [each.notes for each in compare_models(opened["prompt"])]
+        for one, two in product((opened["a"], opened["lines"], opened["data"]), repeat=2):
+            found = tried(compare_measurements, one, two, shared=True)
+            yield found if isinstance(found, str) else [[*each.rows, each.rows["live"].before] for each in found]
 
     same_as_recorded(HERE / "comparable.jsonl", rows())
 
