@@ -19,7 +19,7 @@ from pytest_bfcl.dataset.inputs import Parts, server_inputs
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.redaction import public_parameters
 from pytest_bfcl.runs.snapshots import REST, WEB, replayed_digest
-from pytest_bfcl.runs.summary_types import DataFacts, ModelFacts, RunFacts
+from pytest_bfcl.runs.summary_types import ModelFacts, RunFacts
 from pytest_bfcl.settings import STEP_LIMIT, Settings, SplitPart
 
 RULES_VERSION = "2026.3.23+2"
@@ -202,30 +202,14 @@ class Fingerprint:
 
     def to_dict(self) -> RunFacts:
         """As in ``run.json``."""
-        return {
-            "dataset": self._data_facts(),
-            "models": [model.to_dict() for model in self.models],
-            "rules": self.rules,
-            "rules_version": self.rules_version,
-            "plugin_version": self.plugin_version,
-            "selection": dict(self.selection),
-            "conditions": dict(self.conditions),
-            "started_at": self.started_at,
-            "ended_at": self.ended_at,
-            "state": self.state,
-            "counted": {model: dict(counts) for model, counts in self.counted.items()},
-            "left_out": self.left_out,
-            "planned": self.planned,
-            "archives": dict(self.archives),
-            "short": self.short(),
-            **({"profile": self.profile} if self.profile else {}),
-        }
-
-    def _data_facts(self) -> DataFacts:
-        facts: DataFacts = {"name": self.dataset, "version": self.dataset_version, "sha256": self.dataset_sha256}
-        if self.files:
-            facts["files"] = dict(self.files)
-        return facts
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        told: Parsed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+        names = {"dataset": "name", "dataset_version": "version", "dataset_sha256": "sha256", "files": "files"}
+        data = {known: value for name, known in names.items() if (value := told.pop(name)) != {}}
+        told["models"] = [model.to_dict() for model in self.models]
+        if not self.profile:
+            del told["profile"]
+        return cast(RunFacts, {"dataset": data, **told, "short": self.short()})
 
     @classmethod
     def from_dict(cls, values: Fields) -> Fingerprint:

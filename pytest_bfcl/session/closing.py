@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.measurements import Measurement
-    from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.scoring.summary import Tallies
     from pytest_bfcl.session.estimate import Estimate
     from pytest_bfcl.settings import Settings
@@ -119,26 +117,6 @@ def tallies_of(fingerprint: Fingerprint, data: DataSet) -> Tallies:
     return Tallies(fingerprint.to_dict(), known_issues(data.version))
 
 
-def summarised(
-    tallies: Tallies,
-    fingerprint: Fingerprint,
-    data: DataSet,
-    sizes: Mapping[str, int],
-    settings: Settings,
-    infos: Mapping[str, ModelInfo],
-) -> Summary:
-    """The summary of all counted lines; ``sizes``: planned entries per category."""
-    from pytest_bfcl.scoring.summary import full_sizes
-
-    return tallies.summary(
-        fingerprint.to_dict(),
-        sizes=sizes,
-        full_sizes=full_sizes(data),
-        max_errors_pct=settings.max_errors_pct,
-        infos=infos,
-    )
-
-
 def with_facts(summary: Summary, model_info: Fields, settings: Settings, seconds: float) -> Summary:
     """The summary with notes about models and the machine's cost for this time."""
     from pytest_bfcl.scoring.model_info import described
@@ -179,12 +157,6 @@ def sizes_by_category(entries: Iterable[tuple[str, str]], transforms: Sequence[s
             if CATEGORIES[category].checker != "none" and not (transforms and is_transformed(entry_id, transforms))
         ]
     )
-
-
-def handed_over(directory: RunDirectory) -> Sequence[ResultLine]:
-    """All lines, also those of earlier parts; of a large run each is read on access."""
-    found = list(islice(directory.records(), HELD_RECORDS + 1))
-    return found if len(found) <= HELD_RECORDS else directory.stored_records()
 
 
 _UNUSABLE = f"harness:{HarnessTrouble.DATA}"

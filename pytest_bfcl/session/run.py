@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,13 +22,11 @@ from pytest_bfcl.session.closing import (
     Board,
     RunResult,
     got_an_answer,
-    handed_over,
     measurement_of,
     named_board,
     run_board,
     settled_models,
     sizes_by_category,
-    summarised,
     tallies_of,
     with_facts,
 )
@@ -344,7 +343,9 @@ class Run:
         told = tuple(dict.fromkeys([*notes, *self.notes]))
         records: Sequence[ResultLine] = self._held
         if self.directory is not None and not (self._hands_over and self.earlier.fingerprint is None):
-            records = handed_over(self.directory)
+            records = list(islice(self.directory.records(), HELD_RECORDS + 1))
+            if len(records) > HELD_RECORDS:
+                records = self.directory.stored_records()
         facts = records, self.summary, self.fingerprint(), self.path if self.directory is not None else None
         return RunResult(*facts, stopped, told, tuple(problems), dict(self.skips), exit_code)
 
@@ -385,12 +386,20 @@ class Run:
             directory.update(replace(directory.fingerprint, models=models, conditions=conditions))
 
     def _summarise(self) -> Summary:
+        from pytest_bfcl.scoring.summary import full_sizes
+
         tallies = self._tallies
         if tallies is None:
             tallies = tallies_of(self.fingerprint(), self.data.dataset)
             for line in self._records():
                 tallies.add(line)
-        summary = summarised(tallies, self.fingerprint(), self.data.dataset, self._sizes(), self.settings, self.infos)
+        summary = tallies.summary(
+            self.fingerprint().to_dict(),
+            sizes=self._sizes(),
+            full_sizes=full_sizes(self.data.dataset),
+            max_errors_pct=self.settings.max_errors_pct,
+            infos=self.infos,
+        )
         if self._published is not None:
             names = self.settings.transforms
             self._published.tell(summary, (each for each in self._records() if not is_transformed(each["id"], names)))

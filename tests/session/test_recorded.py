@@ -461,6 +461,6 @@ def test_earlier_parts(tmp_path: Path) -> None:
         numbers: Any = {name: {"cost_usd": usd, "latency": {"mean": mean}} for name, (usd, mean) in known.items()}
         info = {"models": {"m": {"name": "M", "headers": {"A": "b"}}}}
         yield closing.with_facts({"models": numbers}, info, Settings(gpu_hour_usd=3.0), 60.0)  # type: ignore[typeddict-item]
-        yield [ModelInfo("x"), len(closing.handed_over(RunDirectory.open(tmp_path / "run")))]
+        yield [ModelInfo("x"), len(list(RunDirectory.open(tmp_path / "run").records()))]
 
     same_as_recorded(HERE / "earlier.jsonl", rows())
