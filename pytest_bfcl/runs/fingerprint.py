@@ -238,7 +238,7 @@ class Fingerprint:
     def short(self) -> str:
         """One line for users: data and hash, models and parameters, rules, version."""
         data = f"{self.dataset or '?'} {self.dataset_version}".strip()
-        models = ", ".join(_short_model(model) for model in self.models) or "no model"
+        models = ", ".join(map(_with_temperature, self.models)) or "no model"
         parts = [f"{data} ({self.dataset_sha256[:8] or 'no hash'})", models, f"{self.rules} rules {self.rules_version}"]
         if not self.comparable:
             parts.append("own system prompt: not comparable")
@@ -328,6 +328,6 @@ def _transforms(settings: Settings) -> dict[str, str]:
     return found
 
 
-def _short_model(model: ModelFingerprint) -> str:
-    temperature = model.parameters.get("temperature")
-    return model.model if temperature is None else f"{model.model} t={temperature:g}"
+def _with_temperature(model: ModelFingerprint) -> str:
+    found = model.parameters.get("temperature")
+    return model.model if found is None else f"{model.model} t={found:g}"

@@ -35,9 +35,13 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
         raise UsageError("nothing to merge: name at least one run directory")
     if any(path.resolve() == out.resolve() for path in runs):
         raise UsageError(f"{out} is one of the runs to merge; name another folder")
-    opened = [RunDirectory.open(path) for path in runs]
-    for run in opened[1:]:
-        _refuse_unfit(opened[0], run)
+    first, *others = opened = [RunDirectory.open(path) for path in runs]
+    for run in others:
+        found = comparability(first.fingerprint, run.fingerprint, Purpose.SHARDS)
+        if found.refused:
+            raise UnfitError(
+                f"{first.path} and {run.path} are not parts of one run, nothing was merged:\n{found.listed()}"
+            )
     chosen = _chosen(opened, on_damaged)
     fingerprint = _joined(opened)
     new = not out.exists()
@@ -53,14 +57,6 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
             shutil.rmtree(out, ignore_errors=True)
         raise
     return RunDirectory.open(out)
-
-
-def _refuse_unfit(first: RunDirectory, other: RunDirectory) -> None:
-    found = comparability(first.fingerprint, other.fingerprint, Purpose.SHARDS)
-    if found.refused:
-        raise UnfitError(
-            f"{first.path} and {other.path} are not parts of one run, nothing was merged:\n{found.listed()}"
-        )
 
 
 def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:

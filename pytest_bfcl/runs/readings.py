@@ -46,7 +46,7 @@ class Readings:
             except UsageError:
                 continue  # told when it is judged
             self._see(line, transcript)
-            if not self._says_names(line):
+            if self.names == "auto" and line.get("underscore_names") is None:
                 self._spelling(transcript, documented(line))
         self._learnt = frozenset(self._spelled)
 
@@ -68,9 +68,6 @@ class Readings:
             known = self._spelled[model].proven if model in self._spelled else None
             transcript.underscore_names = bool(own.proven if own is not None and known is None else known)
         return transcript
-
-    def _says_names(self, line: Fields) -> bool:
-        return self.names != "auto" or line.get("underscore_names") is not None
 
     def _says_all(self, line: Fields) -> bool:
         return line.get("mode") is not None and line.get("underscore_names") is not None and "proved" not in line

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -183,16 +183,9 @@ class Board(Protocol):
         """Add each model's place in the table to the summary."""
 
 
-def _reader() -> Any:
-    point = entry_points.find("boards", "published")
-    if point is None:
-        raise UsageError("--bfcl-board: no installed package reads published leaderboards")
-    return entry_points.load(point, "reader of leaderboards")
-
-
 def named_board(path: str, run: Fingerprint) -> Board:
     """The table that an option names. Raises `UsageError` if it cannot be compared with this run."""
-    found: Board = _reader().named(Path(path), run)
+    found: Board = entry_points.require("boards", "published", "--bfcl-board").named(Path(path), run)
     return found
 
 
@@ -203,7 +196,7 @@ def run_board(board: Board | None, run: Path, notes: list[str]) -> Board | None:
         if board is not None:
             board.keep(run)
         elif (run / FOLDER).is_dir():
-            board = _reader().kept(run)
+            board = entry_points.require("boards", "published", "a published table").kept(run)
     except (UsageError, OSError) as error:
         notes.append(f"the published table is not shown: {error}")
     return board

@@ -323,13 +323,11 @@ class WholeRun:
 
     def _problems(self) -> tuple[str, ...]:
         """Unusable lines of the data, and own entries in the run that cannot be judged."""
-        lines = (str(problem) for name in self._wanted_categories() for problem in self.data.problems(name))
-        return tuple(dict.fromkeys([*lines, *sorted(self._broken)]))
-
-    def _wanted_categories(self) -> list[str]:
+        names: Iterable[str] = dict.fromkeys(each.category for each in self.chosen)
         if self.selection.ids is None and set(map(type, self.chosen)) <= {EntryRef}:
-            return categories_to_run(self.data, self.selection.categories or ())
-        return list(dict.fromkeys(each.category for each in self.chosen))
+            names = categories_to_run(self.data, self.selection.categories or ())
+        lines = (str(problem) for name in names for problem in self.data.problems(name))
+        return tuple(dict.fromkeys([*lines, *sorted(self._broken)]))
 
 
 def trouble_of(problems: Sequence[str]) -> list[str]:
