@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.conversation import history, prompts
-from pytest_bfcl.conversation.formats import Speech
+from pytest_bfcl.conversation.formats import Speech, next_ids
 from pytest_bfcl.conversation.history import read_calls
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.dataset.expansion import with_hints
@@ -218,24 +218,21 @@ class Dialogue:
         self.heard += len(reply.text or "") + len(reply.reasoning or "")
         for call in reply.tool_calls:
             self.heard += len(call.name) + len(call.arguments)
-        heard = None
-        if self.speech.family is not None:
-            heard = self.speech.reply_messages(raw, self.called, self.functions)
-        if heard is None:
-            in_text = self.native and not reply.tool_calls
-            said = self.speech.with_calls(reply, self.called, self.functions) if in_text else reply
-            message = history.assistant_message(self.model, said, turn, step)
-            if raw is not reply:
-                message = history.with_thoughts(message, raw, reply, self.model, self.settings.reasoning)
-            heard = [message]
-        self.messages += heard
+        if (family := self.speech.family) is not None:
+            self.messages += family.heard(raw.text or "", next_ids(self.called), self.functions)
+            return
+        in_text = self.native and not reply.tool_calls
+        said = self.speech.with_calls(reply, self.called, self.functions) if in_text else reply
+        message = history.assistant_message(self.model, said, turn, step)
+        if raw is not reply:
+            message = history.with_thoughts(message, raw, reply, self.model, self.settings.reasoning)
+        self.messages.append(message)
 
     def _show_results(self, step: Step) -> None:
         """Results to the model (multi_turn spec §2.3)."""
         self.heard += sum(map(len, step.results))
-        shown = self.speech.results(step.call_texts, step.results, self.called)
-        if shown is not None:
-            self.messages += shown
+        if (family := self.speech.family) is not None:
+            self.messages += family.results(step.call_texts, step.results, next_ids(self.called))
         elif self.native:
             self.messages += history.result_messages(self.messages[-1], step.results)
         else:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.formats.thinking import Think, Thinking
     from pytest_bfcl.models.base import Family, Model
     from pytest_bfcl.settings import Settings
-    from pytest_bfcl.transcript import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,6 @@ class Speech:
         """The reply with separated thoughts, as it is decoded and stored."""
         return without_thoughts(reply, self.think, self.thinking)
 
-    def reply_messages(self, raw: Reply, called: int, functions: Sequence[Any] = ()) -> list[Message] | None:
-        """The messages of a reply in a rendered conversation; ``None`` if the adapter's API decides."""
-        if self.family is None:
-            return None
-        return self.family.heard(raw.text or "", _ids(called), functions)
-
     def with_calls(self, reply: Reply, called: int, functions: Sequence[Any] = ()) -> Reply:
         """A reply whose calls a server left in the text, as if it had parsed them, for the history."""
         if reply.tool_calls or not reply.text:
@@ -65,13 +58,9 @@ class Speech:
         found = decoded_calls(reply.text, self.decoder, functions)
         if not found:
             return reply
-        ids = call_ids(len(found), _ids(called))
+        ids = call_ids(len(found), next_ids(called))
         calls = tuple(ToolCall(name, arguments_text(args), i) for i, (name, args) in zip(ids, found, strict=True))
         return replace(reply, text="", tool_calls=calls)
-
-    def results(self, calls: Sequence[str], results: Sequence[str], called: int) -> list[Message] | None:
-        """The messages of results in a rendered conversation; ``None`` if the adapter's API decides."""
-        return None if self.family is None else self.family.results(calls, results, _ids(called))
 
 
 @lru_cache(maxsize=64)
@@ -94,6 +83,6 @@ def _thinking(name: str, mode: str, decoder: str | None) -> Thinking:
     return own if own != "none" else "served"
 
 
-def _ids(called: int) -> list[str]:
+def next_ids(called: int) -> list[str]:
     """Ids of the calls of one reply, after ``called`` earlier calls."""
     return [f"call{number:05d}" for number in range(called + 1, called + 65)]

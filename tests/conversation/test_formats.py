@@ -111,5 +111,3 @@ def test_calls_left_in_texts_go_back_as_calls() -> None:
     for reply in (Reply("words"), Reply(None), Reply(""), made, replace(made, text=text.text)):
         assert speech.with_calls(reply, 3) is reply
     assert Speech().with_calls(text, 3) is text
-    assert Speech(Family()).reply_messages(Reply(None), 0)[0]["said"] == ""  # type: ignore[arg-type, index]
-    assert Speech().reply_messages(text, 0) is Speech().results([], [], 0) is None
