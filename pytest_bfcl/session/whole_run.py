@@ -323,7 +323,7 @@ class WholeRun:
 
     def _problems(self) -> tuple[str, ...]:
         """Unusable lines of the data, and own entries in the run that cannot be judged."""
-        names: Iterable[str] = dict.fromkeys(each.category for each in self.chosen)
+        names: Iterable[str] = dict.fromkeys([each.category for each in self.chosen])
         if self.selection.ids is None and set(map(type, self.chosen)) <= {EntryRef}:
             names = categories_to_run(self.data, self.selection.categories or ())
         lines = (str(problem) for name in names for problem in self.data.problems(name))

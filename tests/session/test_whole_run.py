@@ -163,7 +163,8 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
     assert run_board(None, tmp_path, notes) is None
     assert notes == [
-        "the published table is not shown: --bfcl-board: no installed package reads published leaderboards"
+        "the published table is not shown: a published table is not in this installation: no package offers "
+        "'published' as pytest_bfcl.boards"
     ]
 
 
