@@ -22,7 +22,6 @@ from pytest_bfcl.plugin.contenders import trials_of
 from pytest_bfcl.plugin.session import HOSTS, NOTES, opened
 from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.selection import node_ids
-from pytest_bfcl.session.estimate import cost_lines
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
@@ -142,21 +141,14 @@ class Distribution:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
         """Record the planned items for the summary."""
-        entries = self._session.data.entries_at(ids)
-        if not self._results.planned:  # the others have collected the same
-            named = map(node_ids.virtual_argument, ids)
-            chosen = [each.category for each in named if each]
-            part, data = (
-                self._session.plan.shard is not None or bool(self._run.earlier.settled),
-                self._session.data.dataset,
-            )
-            self._session.notices.say_ahead(chosen, self._skip_reason, data, part=part)
-        if self._results.planned != ids:
-            self._results.plan(ids, entries)
-            sets = (each for each in (self._session.data.files, self._session.data.dataset) if each is not None)
-            for line in cost_lines(trials_of(ids, self._results.variants, sets)):
-                self._session.notices.tell(line)
-        self._gates.refuse_unreachable(entries, self._skip_reason, others=len(entries) < len(ids))
+        if self._results.planned == ids:  # another worker has collected the same
+            return
+        data, why = self._session.data, self._skip_reason
+        entries = data.entries_at(ids)
+        self._results.plan(ids, entries)
+        self._gates.refuse_unreachable(entries, why, others=len(entries) < len(ids))
+        sets = (each for each in (data.files, data.dataset) if each is not None)
+        self._results.tell_ahead(entries, why, trials_of(ids, self._results.variants, sets))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> StripeScheduling | None:

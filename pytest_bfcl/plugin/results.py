@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
@@ -20,6 +20,7 @@ from pytest_bfcl.plugin.pytest_internals import Sink
 from pytest_bfcl.plugin.session import opened
 from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.selection.node_ids import entry_id_of
+from pytest_bfcl.session.estimate import cost_lines, skips_ahead
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.run import Run
+    from pytest_bfcl.session.trial import Trial
 
 
 FIRST_S = 3.0
@@ -131,6 +133,18 @@ class Results:
         """The planned items; ``entries``: id and category of those that are entries."""
         self.planned = list(nodeids)
         self.run.plan(entries, len(entries) + len(self.broken))
+
+    def tell_ahead(
+        self, entries: Iterable[tuple[str, str]], why: Callable[[str], str | None], trials: Iterable[Trial] = ()
+    ) -> None:
+        """Print which entries will be skipped, whether the Overall score is possible, and the cost of trials; after all
+        refusals. ``why``: why a category is skipped.
+        """
+        notices, data = self._session.notices, self._session.data.dataset
+        for line in skips_ahead((category for _, category in entries), why, data, part=self.run.is_part):
+            notices.say(line)
+        for line in cost_lines(trials):
+            notices.tell(line)
 
     def receive_broken(self) -> None:
         """Write the records of unusable entries once the run has begun."""

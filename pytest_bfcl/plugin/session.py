@@ -10,7 +10,7 @@ import contextlib
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,12 +26,10 @@ from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.data import SessionData
 from pytest_bfcl.plugin.options import Plan, make_plan
 from pytest_bfcl.session.earlier import EarlierParts
-from pytest_bfcl.session.estimate import skips_ahead
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models import ModelSpec
     from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.scoring.model_info import ModelInfo
@@ -89,14 +87,6 @@ class Notices:
         with pytest_internals.uncaptured(self._config):
             reporter.ensure_newline()
             pytest_internals.Sink(reporter).write_line(f"bfcl: {text}", yellow=True)
-
-    def say_ahead(
-        self, categories: Iterable[str], why: Callable[[str], str | None], data: DataSet, *, part: bool
-    ) -> None:
-        """Print which entries will be skipped, and whether the Overall score is possible; arguments of
-        `skips_ahead`."""
-        for line in skips_ahead(categories, why, data, part=part):
-            self.say(line)
 
     def pytest_sessionfinish(self) -> None:
         """On a worker: the controller prints its notes."""

@@ -16,7 +16,6 @@ from pytest_bfcl.plugin.pytest_internals import Sink
 from pytest_bfcl.plugin.session import opened
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.selection.node_ids import mark_names
-from pytest_bfcl.session.estimate import cost_lines
 from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -126,12 +125,6 @@ class SessionStart:
             told = f"no entry fits {' and '.join(asked)}" + (f"; {meant}" if meant else "")
             self._session.notices.tell(told)
 
-    def _say_ahead(self, session: pytest.Session) -> None:
-        """Print which entries will be skipped and whether the Overall score is possible, after all refusals."""
-        chosen = [item.ref.category for item in session.items if isinstance(item, EntryItem)]
-        part, data = self._run.is_part, self._session.data.dataset
-        self._session.notices.say_ahead(chosen, self._conversations.skip_reason, data, part=part)
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """A dry run ends after collection; otherwise open the run directory before the first item."""
@@ -144,7 +137,8 @@ class SessionStart:
             reporter = session.config.pluginmanager.getplugin("terminalreporter")
             tell = Sink(reporter).write_line if reporter is not None else say
             trials = [item.trial for item in session.items if isinstance(item, EntryItem)]
-            self._say_ahead(session)
+            asked = [(trial.entry_id, trial.category) for trial in trials]
+            self._results.tell_ahead(asked, self._conversations.skip_reason)
             for line in estimate_lines(trials, self._session.plan.precision):
                 tell(line)
             if self._gates.options.wants_verdict:
@@ -152,6 +146,7 @@ class SessionStart:
             return True
         items = self._conversations.items
         here = not self._session.distributed
+        entries: list[tuple[str, str]] = []
         if here:
             entries = [(item.ref.id, item.ref.category) for item in items]
             self._results.plan([item.nodeid for item in items], entries)
@@ -163,9 +158,8 @@ class SessionStart:
             with pytest_internals.users_mistakes():
                 self._conversations.create_models()
             opened(self._run)
-            self._say_ahead(session)
-            for line in cost_lines([item.trial for item in items]):
-                self._session.notices.tell(line)
+            trials = [item.trial for item in items]
+            self._results.tell_ahead(entries, self._conversations.skip_reason, trials)
             self._results.receive_broken()
         elif self._results.broken and here:
             self._results.receive_broken()
