@@ -116,7 +116,7 @@ class CallableModel:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
         close = getattr(self._obj, "aclose", None)
-        if callable(close) and inspect.iscoroutinefunction(close):
+        if inspect.iscoroutinefunction(close):
             await close()
 
     def _pool(self) -> ThreadPoolExecutor:

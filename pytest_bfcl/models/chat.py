@@ -201,7 +201,7 @@ class _Call:
     def _add_function(self, function: Fields) -> None:
         name, arguments = function.get("name"), function.get("arguments")
         if isinstance(name, str) and name and name != self.name:  # some servers repeat the name in every piece
-            self.name = name if self.arguments and "".join(self.arguments) else self.name + name
+            self.name = name if "".join(self.arguments) else self.name + name
         if isinstance(arguments, str):
             self.arguments.append(arguments)
         elif isinstance(arguments, Mapping):

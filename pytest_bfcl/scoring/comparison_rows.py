@@ -99,7 +99,7 @@ def rows_apart(before: Mapping[Key, Judged], after: Mapping[Key, Judged], sizes:
         parts = [part for part in aggregate.categories_in(term) if part in shared]
         counted = {part: sizes.get(part) or first[part].total + second[part].total for part in parts}
         weights = aggregate.category_weights(term, counted)
-        if not weights or (name not in shared and len(weights) < 2):
+        if name not in shared and len(weights) < 2:
             continue
         was, now = (sum(weight * side[part].mean for part, weight in weights.items()) for side in (first, second))
         spread = sum_of([spread_of(weights, side) for side in (first, second)])

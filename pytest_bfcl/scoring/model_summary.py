@@ -242,10 +242,10 @@ class ModelNumbers:
         """Overall over the categories that ran, with rescaled weights; ``None`` for other data and without any.
         ``weights``: percent of the present parts of the five, rescaled to 100.
         """
-        value = aggregate.value(aggregate.OVERALL, self._scores("headline"))
+        scores = self._scores("headline")
+        value = aggregate.value(aggregate.OVERALL, scores)
         if not self.plan.official or value is None:
             return None
-        scores = self._scores("headline")
         parts = {
             aggregate.name_of(part): weight
             for weight, part in aggregate.OVERALL.weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from typing import Any
@@ -35,6 +36,7 @@ ANSWER = [{"serve": {"bowls": [2]}}]
         ("simple_python", "[serve(bowls=3)]", "failed", "value_error:others"),
         ("simple_java", "serve(bowls=2)", "passed", None),
         ("simple_java", "serve(bowls=new int[]{2})", "failed", "type_error:simple"),  # its category's language
+        ("format_sensitivity", "[serve(bowls=2)]", "passed", None),
         ("nothing_like_it", "[serve(bowls=2)]", "error", "harness:checker"),
         ("memory_kv_prereq", "", "passed", None),
         ("web_search_base", "{serve}", "failed", "agentic:answer_not_found"),
@@ -192,6 +194,28 @@ HOSTILE_ARGUMENTS = [
 def test_hostile_arguments_are_a_verdict(arguments: str) -> None:
     both = judge_both(entry([SOUP], ANSWER), transcript([{"name": "serve", "arguments": arguments}]))
     assert both.official.outcome == both.corrected.outcome == "failed"
+
+
+def test_rows_of_sql_are_executed_only_in_tables_of_the_entry() -> None:
+    """Without tables its calls are compared; with some an extension judges, which has no result here."""
+    said, tables = transcript("[serve(bowls=2)]", category="sql"), {"dish": {"columns": ["a"], "rows": []}}
+    assert judge(entry([SOUP], ANSWER, category="sql"), said).valid
+    assert not judge(entry([SOUP], ANSWER, category="sql", tables=tables), said).valid
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "answers", "official", "corrected"),
+    [
+        ("string", "", ["", "soup"], True, True), ("string", "", ["soup"], False, False),
+        ("any", "", ["", 5], True, True), ("string", "", [""], True, True), ("array<string>", "", ["", ["a"]], False, False),
+    ],
+)  # fmt: skip
+def test_an_empty_text_that_cannot_be_left_out(
+    schema: str, value: Any, answers: list[Any], official: bool, corrected: bool
+) -> None:
+    native = [{"name": "serve", "arguments": json.dumps({"x": value})}]
+    both = judge_both(entry([function("serve", x=schema)], [{"serve": {"x": answers}}]), transcript(native))
+    assert (both.official.valid, both.corrected.valid) == (official, corrected)
 
 
 def test_rule_sets() -> None:

@@ -75,6 +75,13 @@ def test_names_and_modes_of_objects():
     model = as_model(SimpleNamespace(generate=lambda request: "hi", mode="prompt"), "fixture:mine")
     assert (model.spec, model.mode, model.underscore_names) == ("fixture:mine@prompt", "prompt", False)
     assert isinstance(model, Model)
+    for own, asked, mode in (
+        ("prompt", "fc", "prompt"),
+        (None, "prompt", "prompt"),
+        (None, None, "fc"),
+        ("", None, "fc"),
+    ):
+        assert as_model(SimpleNamespace(generate=lambda request: "hi", mode=own), mode=asked).mode == mode
     named = SimpleNamespace(generate=lambda request: "hi", spec="own:z", underscore_names=False)
     assert (as_model(named).spec, as_model(named).underscore_names) == ("own:z@fc", False)
     assert as_model(named, mode="prompt").spec == "own:z@prompt"

@@ -37,6 +37,7 @@ from pytest_bfcl.scoring.gate_scope import (
 from pytest_bfcl.scoring.gates import GateCheck, gate_checks, gate_summary, parse_gate, unreachable
 from pytest_bfcl.scoring.gating import GateOptions, Gates, exit_code, gate_lines
 from pytest_bfcl.scoring.measurements import (
+    Judged,
     Measurement,
     by_model,
     is_score_folder,
@@ -508,6 +509,20 @@ def test_scopes_and_conduct() -> None:
         yield from ([count, json.loads(found)] for found, count in fates.items())
 
     same_as_recorded(HERE / "scopes.jsonl", packed())
+
+
+def test_samples_without_common_entries() -> None:
+    """Groups with two categories or more in both samples, and categories in both."""
+    before = {("parallel_1", 1): Judged("parallel_1", "parallel", "passed", None, None),
+              ("multiple_1", 1): Judged("multiple_1", "multiple", "failed", "WRONG_ANSWER", "x"),
+              ("live_simple_1-1-1", 1): Judged("live_simple_1-1-1", "live_simple", "passed", None, None),
+              ("memory_kv_1-x-1", 1): Judged("memory_kv_1-x-1", "memory_kv", "error", None, None)}  # fmt: skip
+    after = {(f"{entry_id}9", 1): replace(judged, id=f"{entry_id}9") for (entry_id, _), judged in before.items()}
+    after.pop(("live_simple_1-1-19", 1))
+    found = compare(before, after, sizes=SIZES)
+    assert (found.rows, list(found.apart)) == ({}, ["non_live", "multiple", "parallel"])
+    assert [(row.entries, row.before, row.after) for row in found.apart.values()][1:] == [(2, 0.0, 0.0), (2, 1.0, 1.0)]
+    assert found.to_dict()["paired"] is False
 
 
 def test_a_margin_must_be_more_than_ruled_out() -> None:
