@@ -163,7 +163,7 @@ def details_of(reason: str | None, detail: Mapping[str, object]) -> Details:
     underlying = detail.get("underlying")
     name = underlying if isinstance(underlying, str) else reason or ""
     known = reason_named(name)
-    if known is None and name.startswith(("adapter:", "harness:")):
+    if name.startswith(("adapter:", "harness:")):
         return TroubleDetails.of_json(detail)
     told = _details(known, detail)
     if isinstance(told, TriedDetails):

@@ -77,9 +77,10 @@ def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecuto
     found: dict[tuple[str, str], list[str]] = {}
     for step in transcript.steps:
         for number, text in enumerate((step_calls(step, transcript) or ())[:CALLS_A_STEP]):
-            call = split_call(text)
-            tool = executor.tool_name(call.name) if call is not None else None
-            if call is None or tool not in _TOOLS:
+            if (call := split_call(text)) is None:
+                continue
+            tool = executor.tool_name(call.name)
+            if tool not in _TOOLS:
                 continue
             if number >= len(step.results):
                 raise HarnessError(

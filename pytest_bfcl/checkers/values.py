@@ -188,7 +188,7 @@ def _judge(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleS
     first = next((type(answer) for answer in answers if answer != MARKER), None)
     expected = kind.expected if kind.expected is not None else (first or cls)
     if cls is expected:
-        if cls is list and kind.expected is list:
+        if cls is list:
             broken = _check_elements(value, kind, answers, first, rules)
             if broken is not None:
                 return broken

@@ -44,7 +44,7 @@ def _blocks(messages: Sequence[Message]) -> tuple[str, list[Parsed]]:
                 found.append({"role": "assistant", "content": blocks})
         elif role == "tool":
             result = {"type": "tool_result", "content": content, "tool_use_id": message.get("tool_call_id")}
-            if found and found[-1]["role"] == "user" and found[-1]["content"][-1]["type"] == "tool_result":
+            if found and found[-1]["content"][-1]["type"] == "tool_result":
                 found[-1]["content"].append(result)
             else:
                 found.append({"role": "user", "content": [result]})

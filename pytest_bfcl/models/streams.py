@@ -44,7 +44,7 @@ class StreamEnd:
 
     def choices(self, event: Fields) -> list[Fields]:
         """The chunk's pieces of the first choice; the chunk's other facts are stored."""
-        self._about |= {name: value for name, value in event.items() if value is not None and name not in _PIECES}
+        self._about |= {name: value for name, value in event.items() if value is not None}
         listed = event.get("choices")
         found = [
             choice for choice in (listed if isinstance(listed, list) else ())

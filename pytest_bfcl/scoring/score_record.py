@@ -82,7 +82,7 @@ def score_records(model: Fields, fingerprint: Fields) -> Iterator[ScoreRecord]:
     overall = model["overall"]
     reader = _Reader(categories, run, why, repeat=int(run.conditions.get("repeat") or 1))
     for name, found in categories.items():
-        if found.get("accuracy") is not None and found["total"]:
+        if found.get("accuracy") is not None:
             yield reader.record(name, found, (name,))
     for name, found in model["groups"].items():
         if found.get("accuracy") is not None:

@@ -316,13 +316,9 @@ def breakdown_keys(record: ResultLine, category: str) -> list[tuple[str, str]]:
 
 def quiet_turns(record: ResultLine, category: str) -> tuple[int, int]:
     """Turns of a record that expect no call, and how many of them have one. Irrelevance entries are one such turn;
-    held-out-function entries give theirs in ``extra`` (``quiet_turns``, ``quiet_turns_with_calls``). Errors carry no
-    information.
+    held-out-function entries give theirs in ``extra`` (``quiet_turns``, ``quiet_turns_with_calls``).
     """
-    row = CATEGORIES.get(category)
-    if row is None or record.get("outcome") not in VERDICTS:
-        return 0, 0
-    if row.checker == "irrelevance":
+    if CATEGORIES[category].checker == "irrelevance":
         failed = (record.get("official_outcome") or record["outcome"]) == "failed"
         reason = record.get("official_reason") or record.get("reason")
         return 1, int(failed and not str(reason).startswith("reply:"))

@@ -148,6 +148,7 @@ def test_lists_of_calls(made: list[list[str]], wanted: list[str], least: int) ->
     assert holds(exact=made)
     assert holds(exact=[step[::-1] for step in made])
     assert holds(exact=[*made, ["a"]]) is False
+    assert holds(exact=made[::-1]) == ([*map(Counter, made)] == [*map(Counter, made[::-1])])
     assert holds(unordered=wanted) == (have == want)
     assert holds(subset=wanted) == (have <= want)
     assert holds(max_calls=least) == (len(flat) <= least)

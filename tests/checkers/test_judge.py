@@ -196,6 +196,37 @@ def test_hostile_arguments_are_a_verdict(arguments: str) -> None:
     assert both.official.outcome == both.corrected.outcome == "failed"
 
 
+def test_an_expected_argument_that_is_not_documented_is_unexpected() -> None:
+    judged = entry([SOUP], [{"serve": {"bowls": [2], "hot": [True]}}])
+    verdict = judge(judged, transcript("[serve(bowls=2, hot=True)]"))
+    assert (verdict.reason, verdict.detail["error"]) == (
+        "simple_function_checker:unexpected_param", "'hot' is not documented"
+    )  # fmt: skip
+    verdict = judge(entry([SOUP], ANSWER), transcript("[serve(bowls=2, hot=True)]"))
+    assert verdict.detail["error"] == "'hot' is not documented"
+    both = function("serve", bowls="integer", hot_="boolean")
+    assert judge(entry([both], ANSWER), transcript("[serve(bowls=2, hot=True)]")).detail["error"] == (
+        "'hot' is not among the expected arguments"
+    )
+
+
+LOST = '<tool_call>\n{"name": "serve", "arguments": {"bowls": 2}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("category", "how", "lost"),
+    [
+        ("simple_python", {"mode": "fc"}, "hermes"), ("simple_python", {"mode": "prompt"}, None),
+        ("simple_python", {"mode": "fc", "decoder": "qwen-fc"}, None),
+        ("simple_python", {"mode": "fc", "decoded": True}, None),
+        ("irrelevance", {"mode": "fc"}, "hermes"), ("irrelevance", {"mode": "prompt"}, None),
+    ],
+)  # fmt: skip
+def test_a_call_that_the_server_left_in_the_text(category: str, how: dict[str, Any], lost: str | None) -> None:
+    verdict = judge(entry([SOUP], ANSWER, category=category), transcript(LOST, category=category, **how))
+    assert (verdict.detail.get("lost_call") is None) is (lost is None)
+
+
 def test_rows_of_sql_are_executed_only_in_tables_of_the_entry() -> None:
     """Without tables its calls are compared; with some an extension judges, which has no result here."""
     said, tables = transcript("[serve(bowls=2)]", category="sql"), {"dish": {"columns": ["a"], "rows": []}}
@@ -207,7 +238,8 @@ def test_rows_of_sql_are_executed_only_in_tables_of_the_entry() -> None:
     ("schema", "value", "answers", "official", "corrected"),
     [
         ("string", "", ["", "soup"], True, True), ("string", "", ["soup"], False, False),
-        ("any", "", ["", 5], True, True), ("string", "", [""], True, True), ("array<string>", "", ["", ["a"]], False, False),
+        ("any", "", ["", 5], True, True), ("string", "", [""], True, True),
+        ("array<string>", "", ["", ["a"]], False, False),
     ],
 )  # fmt: skip
 def test_an_empty_text_that_cannot_be_left_out(

@@ -14,7 +14,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
-from pytest_bfcl.transcript import CALLS_A_STEP
+from pytest_bfcl.transcript import CALLS_A_STEP, Reply, Step
 from tests.checkers.building import conversation
 
 
@@ -120,6 +120,23 @@ def test_hostile_calls_are_results_not_crashes() -> None:
     hostile = ["__import__('os').system('true')", "(" * 500, "look(", "look(shelf=open('x'))", "9**9**9", "\x00"]
     both = judge_both(pantry([[LOOK]]), conversation([[hostile, [LOOK]]]))
     assert both.official.valid
+
+
+def test_a_cut_reply_in_another_turn_is_not_why_a_turn_is_wrong() -> None:
+    for cut, reason in ((1, "reply:length"), (0, "multi_turn:instance_state_mismatch")):
+        talk = conversation([[[LOOK]], [[LOOK], "words"]])
+        talk.turns[cut].steps[-1].reply = Reply(text="so", problem="length")
+        verdict = judge(pantry([[LOOK], [PUT]]), talk)
+        assert verdict.reason == reason
+    assert judge_both(pantry([[LOOK]]), conversation([], forced_quit=True)).extra["turn_credit"] == [0]
+
+
+def test_stored_calls_of_a_decoded_conversation_are_all_that_count() -> None:
+    talk = conversation([["words"]])
+    talk.turns[0].steps[0] = Step(Reply(text=f"[{LOOK}]"))
+    assert judge(pantry([[LOOK]]), talk).reason == "multi_turn:empty_turn_model_response"
+    talk.decoded = False
+    assert judge(pantry([[LOOK]]), talk).valid
 
 
 def test_extra_figures() -> None:

@@ -136,7 +136,7 @@ def test_replies_to_entries(mode: Any) -> None:
                 names = ADVERSARIES if entry.row.checker in ("state", "answer") else ()
                 for spec in ("oracle:", *(f"adversary:{name}" for name in names)):
                     found = tried(lambda spec=spec, entry=entry: asyncio.run(said(spec, entry)))
-                    yield [entry.id, spec, json.dumps(found)[:400]]
+                    yield [entry.id, spec, json.dumps(found)[:2000]]
         entry = served(WAYS[3], LOOKS[0], FILES, [], TOOLS)
         yield from ([name, json.dumps(asyncio.run(said(f"adversary:{name}", entry)))] for name in ADVERSARIES)
 

@@ -30,6 +30,7 @@ from tests.models.loopback import CLOCK, request, run
         ("oracle:", "oracle", "", None, "oracle:"),
         ("oracle", "oracle", "", None, "oracle:"),
         ("fc", "fc", "", None, "fc:"),
+        ("a:prompt", "a", "prompt", None, "a:prompt"),
         ("oracle:@prompt", "oracle", "", "prompt", "oracle:@prompt"),
         ("replay:/a/b c.jsonl@fc", "replay", "/a/b c.jsonl", "fc", "replay:/a/b c.jsonl@fc"),
         (" Together-AI:x ", "together_ai", "x", None, "together_ai:x"),

@@ -42,8 +42,9 @@ def test_a_minimal_line(tmp_path, name):
     assert (transcript.first_reply.text, transcript.model, transcript.mode) == ("x", model.spec, "prompt")
     assert transcript.turns[0].messages == [{"role": "user", "content": "?"}]
     assert run(model.generate(Request(entry(), []))).text == "x"
-    with pytest.raises(AdapterError, match="turn 0, step 1"):
-        run(model.generate(Request(entry(), [], step=1)))
+    for turn, step in ((0, 1), (1, 0)):
+        with pytest.raises(AdapterError, match=f"turn {turn}, step {step}"):
+            run(model.generate(Request(entry(), [], turn=turn, step=step)))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,9 @@ def test_calls_prove_the_mode_of_a_line_without_one(tmp_path):
     assert replay(tmp_path, called, {**called, "id": "simple_python_1"}).spec == "replay:out@fc"
 
 
-@pytest.mark.parametrize(("path", "said"), [("/no/such/file.jsonl", "does not exist"), ("", "replay:PATH")])
+@pytest.mark.parametrize(
+    ("path", "said"), [("/no/such/file.jsonl", "does not exist"), ("/no/such#m", "does not exist"), ("", "replay:PATH")]
+)
 def test_paths(path, said):
     with pytest.raises(UsageError, match=said):
         create_model(f"replay:{path}", Settings())

@@ -110,6 +110,7 @@ def streamed(*deltas):
         # a name in pieces, a name said again, a name corrected after arguments
         ([{"index": 0, "function": {"name": "get_"}}, {"index": 0, "function": {"name": "time", "arguments": ""}}],
          [(None, "get_time", "")]),
+        ([{"index": 0, "function": {"name": "f"}}, {"index": 0, "function": {"name": "f"}}], [(None, "f", None)]),
         ([{"index": 0, "function": {"name": "f", "arguments": "{"}}, {"index": 0, "function": {"name": "f"}}],
          [(None, "f", "{")]),
         ([{"index": 0, "function": {"name": "f", "arguments": "{"}}, {"index": 0, "function": {"name": "g"}}],

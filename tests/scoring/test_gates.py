@@ -53,6 +53,7 @@ def test_a_threshold_is_met_or_missed(group: str, limit: float, verdict: str) ->
     check = result["checks"][-1]
     assert (check["model"], check["value"], check["limit"]) == (SPEC, pytest.approx(75), limit)
     assert f"{group} is 75.00 %" in check["why"]
+    assert f"{'met' if limit <= 75 else 'missed'} by {abs(75 - limit):.2f} points" in check["why"]
 
 
 def test_a_value_that_only_the_last_bit_separates_meets_the_limit() -> None:

@@ -43,6 +43,7 @@ from pytest_bfcl.scoring.measurements import (
     is_score_folder,
     measurement_of_run,
     open_measurement,
+    read_scores,
 )
 from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin, too_few
 from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, score_records
@@ -189,6 +190,11 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "unanswered": ([line(f"parallel_{n}", "parallel", outcome, reason=reason, output="")
                     for n, (outcome, reason) in enumerate(UNANSWERED)], WHOLE, {}),
     "skipped alone": ([line("parallel_1", "parallel", "skipped")], WHOLE, {}),
+    "one right": ([line("parallel_1", "parallel", "passed")], WHOLE | {"conditions": {"repeat": 0}},
+                  {"sizes": {"parallel": 2}}),
+    "sizes alone": (a_run(9, names=("parallel", "irrelevance")), WHOLE | {"dataset": {"name": "own"}},
+                    {"sizes": {"parallel": 9}}),
+    "no sizes": (a_run(9, names=("parallel", "irrelevance")), WHOLE | {"dataset": {"name": "own"}}, {}),
     "one answer": ([line("parallel_1", "parallel", "failed", reason="reply:length", output="x")], WHOLE, {}),
 }  # fmt: skip
 
@@ -250,6 +256,7 @@ def test_comparisons(name: str) -> None:
             yield from ([official, "row", each, row] for each, row in whole.pop("rows").items())
             yield [official, {**whole, "improved": whole["improved"][:5], "regressed": whole["regressed"][:5]}]
             yield [official, found.gated, [each.text for each in found.regressed_worst_first[:5]], found.regression]
+            yield [official, [row.name for row in found.worst]]
             yield from ([official, margin, [row.name for row in found.losses(margin)]] for margin in (0, 0.05, 0.3))
             for text in ("1", "5", "30", "97%", "50%", "live=20", "parallel=40", "parallel=10%"):
                 margin = parse_margin(text)
@@ -292,7 +299,7 @@ def test_what_no_answer_can_reach() -> None:
     everything = [each for each, row in CATEGORIES.items() if row.scored]
 
     def rows() -> Iterator[Any]:
-        for texts, selected, official in product(GATES, (["parallel"], everything), (True, False)):
+        for texts, selected, official in product(GATES, (["parallel"], everything, ["rest"]), (True, False)):
             for missing, full in ((True, ()), (False, ("parallel", "multiple"))):
                 gates, skipped = map(parse_gate, texts), {"parallel": "no reason"}
                 found = unreachable(
@@ -487,7 +494,17 @@ def test_scopes_and_conduct() -> None:
                 yield [found.has(fault) for fault in ("unknown", "broken", "invalid")]
             numbers = [sorted(each.items()) for each in (counted.entries, counted.calls, counted.finish)]
             yield [numbers, counted.to_dict(), list(remarks.sentences("m")), list(served.sentences())]
-        for outputs in ([], [[]], [[[]]], None, "", [[None, "x"]], [[[{"name": "f", "arguments": "{}"}]]]):
+        for outputs in (
+            [],
+            [["", "x"]],
+            [["x", ""]],
+            [[]],
+            [[[]]],
+            None,
+            "",
+            [[None, "x"]],
+            [[[{"name": "f", "arguments": "{}"}]]],
+        ):
             for calls in (None, [], [[]], [[[]]], [[[{"f": {}}]]], ["f()"], "odd"):
                 record: Any = {"id": "a", "category": "x", "outcome": "failed", "output": outputs, "calls": calls}
                 yield conduct_of(
@@ -631,7 +648,8 @@ FILES: dict[str, dict[str, str]] = {
                             "x"},
     "an error alone": {"v.jsonl": '{"id": "parallel_1", "error": "no"}\n{"id": "parallel_2", "valid": true}\n'
                                   '{"id": "parallel_3", "error": "e", "outcome": "failed"}\n'
-                                  '{"id": "parallel_4", "error": "e", "valid": true}'},
+                                  '{"id": "parallel_4", "error": "e", "valid": true}\n'
+                                  '{"id": "parallel_5", "outcome": "failed", "valid": true, "reason": "r"}'},
     "without verdicts": {"v.jsonl": '{"id": "parallel_1", "output": ""}'},
     "scores": {"score/m/non_live/BFCL_v4_parallel_score.json": score_file(
         {"accuracy": 0.9, "total_count": 13, "correct_count": 12}, FAILED)},
@@ -641,6 +659,10 @@ FILES: dict[str, dict[str, str]] = {
     "counted by number": {"m/gorilla_openfunctions_v1_test_parallel_function_score.json": score_file(
         {"accuracy": 1, "total_count": 13}, {"id": 2, "prompt": {"id": "parallel_function_1"}}, {"id": 3})},
     "other size": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 2}, FAILED)},
+    "other id": {PARALLEL_SCORES: score_file({"accuracy": 0.9, "total_count": 13}, {**FAILED, "id": "parallel_99"})},
+    "true header": {PARALLEL_SCORES: score_file({"accuracy": True, "total_count": 13})},
+    "true count": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": True})},
+    "text count": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": 13.0})},
     "other count": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 13,
     "correct_count": 1}, FAILED)},
     "of nothing": {PARALLEL_SCORES: score_file({"accuracy": 0, "total_count": 0})},
@@ -692,6 +714,10 @@ def test_what_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert not is_score_folder(tmp_path / "nothing" / "a.txt")
         assert is_score_folder(tmp_path / "other size")
         yield tried(read, "none", "official")
+        yield [
+            read_scores(Path(name))["m"]["parallel"].release
+            for name in ("scores/score", "nested error", "counted by number")
+        ]
 
     same_as_recorded(HERE / "measurements.jsonl", rows())
 
