@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlsplit
 
 from pytest_bfcl import entry_points
@@ -133,23 +133,9 @@ def _names(body: bytes) -> tuple[str, ...]:
 AUTO = "auto"
 
 
-class Addressed(NamedTuple):
-    """A spec with a model's name, and the address of its server (``None``: the provider's)."""
-
-    spec: ModelSpec
-    base_url: str | None
-
-
 def needs_a_name(spec: ModelSpec) -> bool:
     """Whether the spec's model is only known to its server."""
     return spec.provider == AUTO or (spec.provider in LOCAL_SERVERS and not spec.name)
-
-
-def named_specs(
-    specs: Sequence[ModelSpec], base_url: str | None = None, ports: Mapping[int, str] = USUAL_PORTS
-) -> list[Addressed]:
-    """Every spec with a name; only those without one cause requests. ``base_url`` is the user's address, if any."""
-    return [_named_spec(spec, base_url, ports) if needs_a_name(spec) else Addressed(spec, None) for spec in specs]
 
 
 def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], Settings]:
@@ -159,18 +145,25 @@ def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], S
     specs = list(map(parse_spec, models))
     if settings.serve is not None or not any(map(needs_a_name, specs)):
         return list(models), settings
-    found = named_specs(specs, settings.base_url)
-    served = {each.spec.base: each.base_url for each in found if each.base_url}
-    return [each.spec.text for each in found], replace(settings, served={**settings.served, **served})
+    found = [named_spec(spec, settings.base_url) for spec in specs]
+    served = {spec.base: url for spec, url in found if url}
+    return [spec.text for spec, _ in found], replace(settings, served={**settings.served, **served})
 
 
-def _named_spec(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str]) -> Addressed:
+def named_spec(
+    spec: ModelSpec, base_url: str | None = None, ports: Mapping[int, str] = USUAL_PORTS
+) -> tuple[ModelSpec, str | None]:
+    """A spec with a model's name, and the address of its server (``None``: the provider's). Only a spec without a name
+    causes requests. ``base_url`` is the user's address, if any. Raises `UsageError`.
+    """
+    if not needs_a_name(spec):
+        return spec, None
     if spec.provider == AUTO:
         given = [("", base_url)] if base_url is not None else _named_by_variables()
         asked = (ask_server(url, name or "named", _key(name or _provider(url))) for name, url in given)
         server, model = only_model(list(filter(None, asked)) if given else find_servers(ports), spec.name)
         provider = next((name for name, url in given if name and url == server.base_url), _provider(server.base_url))
-        return Addressed(replace(spec, provider=provider, name=model), server.base_url)
+        return replace(spec, provider=provider, name=model), server.base_url
     url = base_url or os.environ.get(f"{spec.provider.upper()}_BASE_URL") or LOCAL_SERVERS[spec.provider][0]
     found = ask_server(url, LOCAL_SERVERS[spec.provider][1], _key(spec.provider))
     if found is None:
@@ -179,7 +172,7 @@ def _named_spec(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str])
             f"or let it be started: --model {spec.provider}:PATH_OR_NAME --bfcl-serve"
         )
     server, model = only_model([found])
-    return Addressed(replace(spec, name=model), base_url and server.base_url)
+    return replace(spec, name=model), base_url and server.base_url
 
 
 def _named_by_variables() -> list[tuple[str, str]]:

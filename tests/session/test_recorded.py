@@ -30,7 +30,7 @@ from pytest_bfcl.session.serving import (
     FoundServer,
     Settings,
     name_models,
-    named_specs,
+    named_spec,
     needs_a_name,
     only_model,
     suggested_parser,
@@ -318,10 +318,10 @@ def test_servers(monkeypatch: pytest.MonkeyPatch) -> None:
             yield [tried(only_model, servers, name) for name in ("", "qwen", "Qwen/Qwen3-8B", "A", "zzz", "m")]
         yield [needs_a_name(parse_spec(spec)) for spec in ("auto:", "auto:x", "vllm:", "vllm:x", "openai:x")]
         yield [
-            tried(named_specs, [parse_spec(spec)], "http://127.0.0.1:1/v1", {})
+            tried(named_spec, parse_spec(spec), "http://127.0.0.1:1/v1", {})
             for spec in ("openai:x", "vllm:", "auto:", "auto:m")
         ]
-        yield [tried(named_specs, [parse_spec(spec)], None, {}) for spec in ("auto:", "auto:m")]
+        yield [tried(named_spec, parse_spec(spec), None, {}) for spec in ("auto:", "auto:m")]
         yield [tried(name_models, models, Settings())[0] for models in (["openai:x"], ["oracle:"])]
         yield tried(name_models, ["vllm:"], Settings(serve=""))[0]
         yield [
@@ -354,7 +354,7 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
                 ("vllm:", "ollama:", "auto:", "auto:serv", "auto:x", "vllm:x"), (None, "http://given:30000/v1")
             ):
                 asked.clear()
-                found = tried(named_specs, [parse_spec(spec)], url, {8000: "vLLM", 1234: "LM Studio"})
+                found = tried(named_spec, parse_spec(spec), url, {8000: "vLLM", 1234: "LM Studio"})
                 yield [named, spec, url, found, sorted(map(str, asked))]
 
     same_as_recorded(HERE / "addresses.jsonl", rows())
