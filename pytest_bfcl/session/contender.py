@@ -176,8 +176,6 @@ class Contender:
     @property
     def mode(self) -> Mode:
         """Its mode, as far as it is known before the first request."""
-        if self._model is not None and not self._lent:  # what `identity` comes to, sooner
-            return self._model.mode
         return self.identity.mode
 
     @property

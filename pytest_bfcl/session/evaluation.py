@@ -76,7 +76,7 @@ def run(
         whole = None
         try:
             selection = _selection(categories, ids, sample, shard)
-            whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
+            whole = _whole_run(entries, model, settings, out, selection, gates, model_info)
             whole.open_runner(search, cluster)
             return asyncio.run(whole.carry_out(progress, said or (lambda text: None)))
         except UsageError as error:
@@ -130,7 +130,7 @@ async def arun(
     Provider errors become records with outcome ``error``. Raises `UsageError` for wrong arguments.
     """
     selection = _selection(categories, ids, sample, shard)
-    whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
+    whole = _whole_run(entries, model, settings, out, selection, gates, model_info)
     whole.open_runner(search, cluster)
     return await whole.carry_out(progress, said or (lambda text: None))
 
@@ -154,7 +154,7 @@ def dry_run(
     ``precision``: adds the entries of each category that this precision (percentage points) needs. Raises `UsageError`.
     """
     selection = _selection(categories, ids, sample, shard)
-    return _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info).dry_run(precision)
+    return _whole_run(entries, model, settings, out, selection, gates, model_info).dry_run(precision)
 
 
 def _selection(
@@ -171,34 +171,26 @@ def _selection(
 def _whole_run(
     entries: object,
     model: object,
-    settings: Settings,
+    settings: Settings | None,
     out: Path | str | None,
     selection: Selection,
     gates: GateOptions | None,
     model_info: Fields | None,
 ) -> WholeRun:
     from pytest_bfcl.scoring.gating import GateOptions, Gates
+    from pytest_bfcl.session.serving import name_models
 
+    settings = settings or Settings()
     asked = Gates(gates or GateOptions(), rules=settings.rules, max_errors_pct=settings.max_errors_pct)
     if isinstance(entries, str) and entries == "auto":
         asked.refuse_guessed_data()
     data, chosen = _chosen(entries, selection, settings)
-    models, settings = _with_model_names(list(model) if isinstance(model, list | tuple) else [model], settings)
-    place = Path(out) if out is not None else None
-    return WholeRun(data, chosen, models, settings, selection=selection, gates=asked, out=place, model_info=model_info)
-
-
-def _with_model_names(models: list[object], settings: Settings) -> tuple[list[object], Settings]:
-    """Names the models that only their server can name (``auto:``, ``vllm:``); others are unchanged. Raises
-    `UsageError`."""
-    from pytest_bfcl.session.serving import name_models
-
-    found = []
-    for model in models:
-        if isinstance(model, str):
-            (model,), settings = name_models([model], settings)
-        found.append(model)
-    return found, settings
+    models = list(model) if isinstance(model, list | tuple) else [model]
+    for place, each in enumerate(models):
+        if isinstance(each, str):  # some models only their server can name
+            (models[place],), settings = name_models([each], settings)
+    path = Path(out) if out is not None else None
+    return WholeRun(data, chosen, models, settings, selection=selection, gates=asked, out=path, model_info=model_info)
 
 
 def _chosen(entries: Any, selection: Selection, settings: Settings) -> tuple[DataSet, Sequence[EntryRef | Entry]]:

@@ -103,8 +103,7 @@ class Proofs:
         Raises `HarnessError` (kind ``unearned``, or ``mcp`` if the server has changed since the run began), or the
         server's error.
         """
-        found = self._made.get(entry.id)
-        if found is None or found.cancelled():
+        if (found := self._made.get(entry.id)) is None or found.cancelled():
             found = self._made[entry.id] = asyncio.ensure_future(self._prove(entry, texts, search))
         await asyncio.shield(found)
 

@@ -169,9 +169,8 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_servers_that_models_name_are_asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "named_specs", lambda specs, base_url: [
-        serving.Addressed(whole_run.parse_spec("vllm:found"), "http://there/v1"),
-        serving.Addressed(whole_run.parse_spec("openai:m"), None)])  # fmt: skip
+    found = {"auto": (whole_run.parse_spec("vllm:found"), "http://there/v1")}
+    monkeypatch.setattr(serving, "named_spec", lambda spec, base_url: found.get(spec.provider, (spec, None)))
     models, settings = serving.name_models(["auto:", "openai:m"], Settings(served={"sglang:x": "http://x/v1"}))
     assert models == ["vllm:found", "openai:m"]
     assert settings.served == {"sglang:x": "http://x/v1", "vllm:found": "http://there/v1"}
