@@ -37,6 +37,22 @@ def test_a_process_that_ends_with_the_run_lets_be_what_was_there() -> None:
     assert gc.get_threshold() == before
 
 
+def test_what_a_run_made_is_not_searched_when_it_ends() -> None:
+    searched: list[int] = []
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        searched.append(info["generation"])
+
+    gc.callbacks.append(count)
+    try:
+        with fewer_collections():
+            made = [[number] for number in range(5_000)]
+        made += [[number] for number in range(10)]
+        assert not searched
+    finally:
+        gc.callbacks.remove(count)
+
+
 def test_nothing_is_collected_while_modules_load() -> None:
     with pytest.raises(ImportError), no_collections():
         assert not gc.isenabled()
