@@ -140,8 +140,8 @@ def open_measurement(text: str | Path, dataset: DataSet | None = None) -> Measur
     path = Path(text).expanduser()
     if path.exists():
         return _open(path, dataset)
-    head, mark, model = str(path).partition("#")
-    if not mark or not Path(head).exists():
+    head, _, model = str(path).partition("#")
+    if not Path(head).exists():
         raise UsageError(f"{text} does not exist: name the directory of a run (what --bfcl-out was)")
     return _only(_open(Path(head), dataset), model)
 
@@ -282,7 +282,7 @@ class ScoreFile:
 
 def is_score_folder(path: Path) -> bool:
     """Whether a folder holds official score files, and is not a run directory that happens to have some."""
-    if not path.is_dir() or is_run(path) or (path / RESULTS_FILE).is_file():
+    if is_run(path) or (path / RESULTS_FILE).is_file():
         return False
     return next(files_named(path, "BFCL_v*_score.json"), None) is not None
 

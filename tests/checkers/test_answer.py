@@ -88,6 +88,13 @@ def test_last_message(record: Transcript, reason: str | None) -> None:
         ('{"answer": "no", "context": "' + "Paris " * 3400 + '"}', "Paris", True, True),  # too long to be read as one
         ('{"answer": "no", "context": "' + "Paris " * 3000 + '"}', "Paris", True, False),
         ('{"reply": "no"} Paris', "Paris", True, True),
+        ('{"reply": "Paris"}', "Paris", True, True),
+        ('["Paris", "answer"]', "Paris", True, True),
+        ('Paris {"answer": "no"}', "Paris", True, True),
+        ("{'answer': 'no', 'context': Paris}", "Paris", True, True),
+        ('python\n{"answer": "no Paris"}', "Paris", True, True),
+        ("json", "json", True, True),
+        ('``` json {"answer": "no"}```', "no", True, True),
     ],
 )
 def test_c18(message: str, answer: str, official: bool, corrected: bool) -> None:

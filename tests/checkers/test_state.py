@@ -146,6 +146,12 @@ def test_extra_figures() -> None:
     assert both.extra["quiet_turns_with_calls"] == 1
 
 
+@pytest.mark.parametrize("truth", [None, "look()", [LOOK], [[LOOK], LOOK], {}])
+def test_a_ground_truth_of_another_shape_is_ours(truth: Any) -> None:
+    judged = pantry([[LOOK]]).model_copy(update={"possible_answer": truth})
+    assert judge(judged, conversation([[[LOOK]]])).reason == "harness:data"
+
+
 @pytest.mark.parametrize("truth", [[[LOOK]], [[LOOK], [LOOK]], [[PUT], [LOOK]]])
 def test_c16_step_limit_in_the_last_turn(truth: list[list[str]]) -> None:
     turns = [[calls] for calls in truth[:-1]] + [[[LOOK]] * 21]

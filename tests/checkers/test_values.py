@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -10,7 +11,17 @@ from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.json_calls import call_form
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import check_python
+from pytest_bfcl.transcript import Call
 from tests.checkers.building import schema
+
+
+class Text(str):
+    pass
+
+
+class Broken:
+    def __str__(self) -> str:
+        raise ValueError("no text")
 
 
 def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | None:
@@ -40,6 +51,22 @@ def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | 
 )
 def test_precedence(word: str, value: Any, answers: list[Any], expected: str | None) -> None:
     assert reason(word, value, answers) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ((1, (2,)), [1, [2]]), ({1, "a"}, ["1", "a"]), (b"x", "b'x'"), (float("inf"), "inf"), (True, True),
+        (None, None),
+        (2**1024, "a number too large to show"), (-(2**1024), "a number too large to show"), (2**1023, 2**1023),
+        (Call("f", {"a": (1,)}), {"f": {"a": [1]}}), (MappingProxyType({"a": {1}}), {"a": ["1"]}), (..., "Ellipsis"),
+        (Text("x" * 3000), "x" * 2000 + "…"), (["x" * 2001], ["x" * 2000 + "…"]), (Broken(), "<Broken>"),
+        ([[[[[[[[["deep"]]]]]]]]], [[[[[[[["…"]]]]]]]]),
+        ({str(n): n for n in range(61)}, {str(n): n for n in range(60)}),
+    ],
+)  # fmt: skip
+def test_any_value_as_json_within_bounds(value: Any, shown: Any) -> None:
+    assert plain(value) == shown
 
 
 @pytest.mark.parametrize(

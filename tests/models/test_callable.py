@@ -188,6 +188,15 @@ def test_documented_names_become_those_of_the_wire(underscore_names):
     ]
 
 
+def test_the_number_of_its_threads_is_the_objects_own():
+    def workers(**own):
+        model = as_model(SimpleNamespace(generate=lambda request: "hi", **own))
+        return model._pool()._max_workers
+
+    found = [workers(**own) for own in ({}, {"max_concurrency": 3}, {"max_concurrency": None}, {"max_concurrency": -1})]
+    assert found == [1, 3, 1, 1]
+
+
 def test_a_function_that_gives_something_to_await_is_awaited():
     async def later():
         return "later"

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import endpoint as module
 from pytest_bfcl.models import probing
 from pytest_bfcl.models.callable import fixture_error, is_users_code
@@ -101,6 +101,12 @@ def test_white_space_around_a_key_is_noted() -> None:
     (note,) = made(key=f"{SECRET} ").notes
     assert note == "SOME_KEY has white space around the key; it is sent without"
     assert (made(key=SECRET).has_key, made().has_key) == (True, False)
+
+
+@pytest.mark.parametrize("key", [f"'{SECRET}'", f'"{SECRET}', f"{SECRET}'", f"“{SECRET}"])
+def test_a_quoted_key_is_refused(key: str) -> None:
+    with pytest.raises(UsageError, match="has a quote around the key"):
+        made(key=key)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,9 @@ def test_categories_without_a_line_are_not_run(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "suffix", "spec", "text"),
     [
-        ([LINE], "", "replay:out@prompt", "x"), ([BARE], "@fc", "replay:out@fc", "x"),
+        ([LINE], "", "replay:out@prompt", "x"),
+        ([{**LINE, "model": None}, {**LINE, "id": "a"}], "", "replay:out@prompt", "x"),
+        ([BARE], "@fc", "replay:out@fc", "x"),
         ([LINE, FC], "@fc", "replay:out@fc", "y"), ([LINE, FC], "@prompt", "replay:out@prompt", "x"),
         ([{**LINE, "model": "a:b@prompt"}, {**LINE, "id": "simple_python_1"}], "", "a:b@prompt", "x"),
         ([{**LINE, "model": "a:b@fc"}], "", "a:b@prompt", "x"), ([{**LINE, "model": "a:b"}], "#a:b", "a:b@prompt", "x"),

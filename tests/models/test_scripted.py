@@ -32,6 +32,7 @@ SCRIPT = {
     "a_1": "text", "a_2": [{"f": {"x": 1}}], "a_3": [{"name": "f", "arguments": "{broken"}],
     "a_4": {"text": "cut", "problem": "length", "input_tokens": 5},
     "a_5": {"tool_calls": [{"f": "{}"}], "reasoning": "why"},
+    "o_1": {"text": "x"}, "o_2": [{"text": "one"}, {"error": "server"}], "o_3": [{"finish_reason": "stop"}],
     "a_6": [], "a_7#2": "second", "*": "anyone", "a_8": None, "a_9": {"text": "x", "finish_reason": "length"},
     "m_0": [[[{"ls": {}}], "there you are"], "one step", [[{"f": {}}, {"g": {}}]]],
 }  # fmt: skip
@@ -50,6 +51,7 @@ def calling(*calls, **more):
         ("a_5", {}, calling(("f", "{}"), finish_reason=None, reasoning="why")),
         ("a_6", {}, Reply("", finish_reason="stop")), ("a_7", {}, Reply("anyone", finish_reason="stop")),
         ("a_7", {"repeat": 2}, Reply("second", finish_reason="stop")), ("a_8", {}, Reply(finish_reason="stop")),
+        ("o_1", {}, Reply("x")), ("o_2", {}, Reply("one")), ("o_3", {}, Reply(finish_reason="stop")),
         ("a_9", {}, Reply("x", finish_reason="length")), ("a_1", {"step": 1}, DONE), ("a_1", {"turn": 1}, DONE),
         ("m_0", {}, calling(("ls", "{}"))), ("m_0", {"step": 1}, Reply("there you are", finish_reason="stop")),
         ("m_0", {"step": 2}, DONE), ("m_0", {"turn": 1}, Reply("one step", finish_reason="stop")),
