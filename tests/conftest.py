@@ -42,9 +42,12 @@ os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} -p no:hy
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests and all modules stay to the end: the collector of garbage need not look at them again."""
+    """Thousands of tests and all modules stay to the end: the collector of garbage need not look at them again, and
+    what tests leave behind can wait: looking every 700 objects is a tenth of the suite's time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="session")
