@@ -28,6 +28,9 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     sys.dont_write_bytecode = False
 
 
+# To look for garbage every 700 objects is a tenth of the suite's time.
+gc.set_threshold(50_000, 20, 50)
+
 # pytester forgets what a session in this process imported, so that each of them would import these anew.
 SHARED = (
     "filelock", "statistics", "xdist.dsession", "xdist.scheduler", "xdist.remote", "aiohttp", "httpx", "jinja2",
@@ -42,12 +45,9 @@ os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} -p no:hy
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests and all modules stay to the end: the collector of garbage need not look at them again, and
-    what tests leave behind can wait: looking every 700 objects is a tenth of the suite's time.
-    """
+    """Thousands of tests and all modules stay to the end: the collector of garbage need not look at them again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="session")
