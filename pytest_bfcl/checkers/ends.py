@@ -110,7 +110,7 @@ def is_answered(reply: Reply) -> bool:
     """Whether there is anything besides thoughts: a call, or words."""
     if reply.tool_calls or not reply.text or not may_hold_thoughts(reply.text):
         return has_answer(reply)
-    return bool(said(reply.text, cut=reply.problem is not None or problem_of(reply) is not None))
+    return bool(said(reply.text, cut=problem_of(reply) is not None))
 
 
 def _trouble(reply: Reply) -> Verdict:

@@ -53,7 +53,7 @@ def class_of(word: object, language: Language) -> type | None:
 
 def parameter_type(schema: object, language: Language = "python") -> ParameterType:
     """The type of one property schema; a schema that is no object has no documented type."""
-    if type(schema) is not dict and not isinstance(schema, Mapping):
+    if not isinstance(schema, Mapping):
         schema = {}
     word = schema.get("type")
     expected = class_of(word, language)

@@ -268,8 +268,7 @@ def _check_list(value: list[Any], answers: Sequence[Any], schema: Fields, rules:
     if any(not isinstance(answer, (list, str)) and answer != {} for answer in lists):
         return _broken(reasons.LIST, answers, value, raises=True)
     if "C10" in rules:
-        alternatives = [list(answer) if type(answer) is str else answer for answer in lists]
-        if any(type(answer) is list and fits(value, answer, schema, rules) for answer in alternatives):
+        if any(fits(value, list(answer) if type(answer) is str else answer, schema, rules) for answer in lists):
             return None
         return _broken(reasons.LIST, answers, value)
     mine = _standard_elements(value)

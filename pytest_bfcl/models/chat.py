@@ -100,9 +100,9 @@ def _joined_users(messages: Sequence[Message]) -> list[Message]:
     """Consecutive user messages as one, separated by a blank line, as some handlers of the reference send them."""
     joined: list[Message] = []
     for message in messages:
-        last = joined[-1] if joined else None
-        both = last is not None and last["role"] == message["role"] == "user"
-        if last is not None and both and isinstance(last["content"], str) and isinstance(message["content"], str):
+        last = joined[-1] if joined else {"role": None, "content": None}
+        both = last["role"] == message["role"] == "user"
+        if both and isinstance(last["content"], str) and isinstance(message["content"], str):
             joined[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
         else:
             joined.append(message)
@@ -171,7 +171,7 @@ class ChatJoiner(Joiner):
         message: Parsed = {"content": None, **self._message}
         for name, pieces in self._pieces.items():
             text, known = "".join(pieces), message.get(name)
-            message[name] = [*known, {"type": "text", "text": text}] if known and isinstance(known, list) else text
+            message[name] = [*known, {"type": "text", "text": text}] if isinstance(known, list) else text
         if self._calls:
             message["tool_calls"] = [call.whole() for call in self._calls]
             message["content"] = message["content"] or None  # servers open every stream with an empty text

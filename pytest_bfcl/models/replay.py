@@ -127,8 +127,8 @@ def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
     path = Path(spec.name).expanduser()
     if path.exists():
         return path, None
-    head, mark, model = spec.name.partition("#")
-    if mark and Path(head).expanduser().exists():
+    head, _, model = spec.name.partition("#")
+    if Path(head).expanduser().exists():
         return Path(head).expanduser(), model
     raise UsageError(f"nothing to replay: {path} does not exist")
 
@@ -226,7 +226,7 @@ def _raise_recorded_error(line: Mapping[str, Any]) -> None:
 
     if line.get("outcome") != "error" or not is_unanswered(line):
         return
-    prefix, _, kind = str(line.get("reason") or "").partition(":")
+    prefix, _, kind = str(line.get("reason")).partition(":")
     said = (line.get("detail") or {}).get("error")
     kind = kind if prefix == "adapter" and kind else AdapterTrouble.NOT_RECORDED
     raise AdapterError(kind, f"{line.get('id')}: recorded as an error without output: {said or line.get('reason')}")

@@ -44,7 +44,7 @@ def _native(call: Call, entry: Entry, position: int) -> ToolCall:
 def call_text(calls: Sequence[Call], entry: Entry) -> str:
     """The calls as text in the entry's return format, with tags if the entry requires them."""
     style = entry.return_format
-    if style == "python" and entry.language != "python" and not entry.row.multi_step:
+    if style == "python" and not entry.row.multi_step:
         style = entry.language
     if style in ("java", "javascript"):
         text = f"[{', '.join(_source_call(call, entry) for call in calls)}]"
@@ -110,9 +110,9 @@ def typed_text(value: object, schema: Fields, language: str, *, quoted: bool) ->
         if word not in ("String", "string") and (_PATH.match(value) or ('"' in value and _EXPRESSION.match(value))):
             return value
         return _literal(value)
-    items = schema.get("items") if isinstance(schema.get("items"), Mapping) else {}
     if language == "java":
-        return _java(value, word, items or {})
+        items = schema.get("items")
+        return _java(value, word, items if isinstance(items, Mapping) else {})
     if word == "Bigint" and type(value) is int:
         return f"{value}n"
     return _javascript(value)

@@ -196,7 +196,7 @@ def _compared(
     after: Measurement,
 ) -> Comparison:
     prints = [measurement.fingerprint for measurement in (before, after) if measurement.fingerprint is not None]
-    official = all(each.dataset == "official" for each in prints) if prints else True
+    official = all(each.dataset == "official" for each in prints)
     sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official and prints else {}
     comparison = compare(first, second, names=names, sizes=sizes, official=official)
     comparison.before_run, comparison.after_run = before.label, after.label

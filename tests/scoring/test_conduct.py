@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line
+from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line, conduct_of, name_of
 from pytest_bfcl.scoring.cost import (
     Usage,
     cost_usd,
@@ -47,6 +47,51 @@ def test_a_summary_says_what_calls_were_worth() -> None:
 )
 def test_what_counts_as_a_sample(value: Any, found: list[float]) -> None:
     assert list(samples(value)) == found
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [("openai:a", "a"), ("openai:a@fc", "a"), ("a@fc", "a@fc"), ("a:b:c@d@fc", "b:c@d"), ("", "")]
+)
+def test_the_name_of_a_model(spec: str, name: str) -> None:
+    assert name_of(spec) == name
+
+
+CALLS = [{"name": "f", "arguments": "{}"}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"output": "x"}, {}),
+        ({"output": ""}, {"empty": True}),
+        ({"output": None, "reasoning": "hm"}, {"reasoning_only": True}),
+        ({"output": [["", "x"]]}, {"empty": True}),
+        ({"output": [["x", ""], ["y"]]}, {"empty": True}),
+        ({"output": [["x"], [""]], "reasoning": [[None], ["hm"]]}, {"reasoning_only": True}),
+        ({"output": [[""], ["x"]], "reasoning": [["hm"], [None]]}, {"reasoning_only": True}),
+        ({"output": CALLS}, {"called": True, "form": {"calls": 1}}),
+        ({"output": [["x", CALLS]]}, {"form": {"calls": 1}}),
+        ({"output": [[CALLS, "x"]]}, {"called": True, "form": {"calls": 1}}),
+        ({"output": "[f()]", "calls": [{"f": {}}]}, {"called": True}),
+        ({"output": [["[f()]"]], "calls": [[["f()"]]]}, {"called": True}),
+        ({"output": [["x"]], "calls": [[[]], [["f()"]]]}, {}),
+        ({"output": "x", "calls": []}, {}),
+        ({"output": "x", "calls": "f()"}, {}),
+        ({"output": "x", "finish_reasons": "stop"}, {"finish": frozenset({"stop"})}),
+        ({"output": "x", "finish_reasons": ""}, {}),
+        ({"output": "x", "finish_reasons": 7}, {}),
+        ({"output": "x", "attempts": 2}, {"retried": True}),
+        ({"output": [["x", "y"]], "attempts": [[1, 3]], "latency_s": [[1, 2.5]]}, {"retried": True, "latency_s": 3.5}),
+        ({"output": "x", "output_tokens": "7"}, {}),
+        ({"output": "x", "call_form": {"calls": 3}}, {"form": {"calls": 3}}),
+        ({"output": "x", "detail": {"lost_call": "hermes"}}, {"lost": True}),
+    ],
+)
+def test_what_one_line_says(fields: Any, found: Any) -> None:
+    record: Any = {"id": "a", "category": DATE, "outcome": "passed", **fields}
+    expected = {"form": {"calls": 0}, **found}
+    assert conduct_of(record, {"calls": 1}) == Conduct("a", DATE, True, **expected)
+    assert conduct_of({**record, "outcome": "error"}) == Conduct("a", DATE, None)
 
 
 def test_the_specifications_numbers() -> None:

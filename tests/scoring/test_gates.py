@@ -9,7 +9,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.summary_types import GateSummary
 from pytest_bfcl.scoring.comparison import compare
 from pytest_bfcl.scoring.gates import Gate, gate_checks, gate_summary, parse_gate
-from pytest_bfcl.scoring.gating import GateOptions, exit_code
+from pytest_bfcl.scoring.gating import GateOptions, exit_code, gate_lines
 from pytest_bfcl.scoring.measurements import by_model
 from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
@@ -150,6 +150,15 @@ def test_only_a_gate_on_failures_excuses_them() -> None:
     missed: GateSummary = {"verdict": "failed", "checks": []}
     condition, threshold = GateOptions(max_errors=5), GateOptions(fail_under=["all=1"])
     assert [exit_code(met, options, 1) for options in (condition, threshold)] == [1, 0]
+    (good, _), *others = gate_lines(met, condition, unjudged="no entry", wrong=1)
+    assert (good, others) == ("gates: no verdict: no entry", [])
+    check: Any = {"name": "a", "model": SPEC, "ok": True, "why": "b"}
+    for options, last in (
+        (condition, ("1 entry did not pass, which no gate allows", False)),
+        (threshold, ("met", True)),
+    ):
+        *_, (text, ok) = gate_lines({"verdict": "passed", "checks": [check]}, options, unjudged="", wrong=1)
+        assert (text.endswith(last[0]), ok) == (True, last[1]), text
     assert [exit_code(missed, options, 0) for options in (condition, threshold)] == [1, 1]
     assert exit_code(met, threshold, 0, ["1 other tests failed"]) == 1
     assert exit_code({"verdict": "none", "checks": []}, threshold, 5) == 5

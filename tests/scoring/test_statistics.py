@@ -66,6 +66,7 @@ def test_students_quantiles_are_scipys() -> None:
         ("format_sensitivity_30:ret_fmt=json:parallel_3", "format_sensitivity", "parallel_3", "format_sensitivity"),
         ("my-entry", "live_simple", "my-entry", "live_simple"),
         ("x_1", "unknown", "x_1", "unknown"),
+        ("mine_1-2-3", "simple_python", "mine_1-2-3", "simple_python"),
     ],
 )
 def test_which_entries_stand_together(entry_id: str, category: str, cluster: str, stratum: str) -> None:

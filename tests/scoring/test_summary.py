@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.opening import open_dataset
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.statistics import wilson
-from pytest_bfcl.scoring.summary import sizes_of, summarise
+from pytest_bfcl.scoring.summary import plain_records, sizes_of, summarise
+from pytest_bfcl.scoring.tally import is_answered
 from tests.scoring.golden import Golden
-from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
+from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines, saved
 
 CATEGORY_FIELDS = {
     "total", "passed", "failed", "errors", "skipped", "accuracy", "interval95", "corrected_accuracy",
@@ -44,6 +47,33 @@ def test_the_fields_of_the_contract_are_there() -> None:
     assert set(numbers["latency"]) == {"mean", "std", "p95"}
     json.dumps(summary, allow_nan=False)
     assert summarise([])["models"] == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "answered"),
+    [
+        ({"outcome": "passed"}, True),
+        ({"outcome": "failed"}, True),
+        ({"outcome": "failed", "reason": "reply:length"}, False),
+        ({"outcome": "failed", "reason": "reply:length", "output": "x"}, True),
+        ({"outcome": "failed", "reason": None, "output": ""}, True),
+        ({"outcome": "error", "output": "x"}, False),
+        ({}, False),
+    ],
+)
+def test_what_an_answer_is(fields: Any, answered: bool) -> None:
+    assert is_answered(fields) is answered
+
+
+@pytest.mark.parametrize(
+    ("transforms", "kept"), [({"wording": ""}, ["a", "c~shuffled"]), ({}, ["a", "b~wording", "c~shuffled"])]
+)
+def test_transformed_entries_are_no_part_of_a_score(
+    tmp_path: Path, transforms: dict[str, str], kept: list[str]
+) -> None:
+    records = [line(name, "simple_python") for name in ("a", "b~wording", "c~shuffled")]
+    run = RunDirectory.open(Path(saved(tmp_path / "run", records, conditions={"transforms": transforms})))
+    assert [each["id"] for each in plain_records(run)] == kept
 
 
 def test_own_data_have_the_sizes_of_their_files() -> None:
