@@ -97,6 +97,11 @@ def test_what_fits_inside(name: str, inner: Any, said: str | None) -> None:
     assert problem_of(line, fields.KEY) is None
 
 
+def test_an_entry_is_no_line() -> None:
+    assert str(problem_of({"id": "a", "question": []})).startswith("this is an entry without a reply")
+    assert problem_of({"id": "a", "question": [], "output": "x"}) == "category is missing"
+
+
 def test_nesting_inside_is_bounded() -> None:
     deep: Any = 1
     for _ in range(60):

@@ -9,6 +9,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import clean_url
 from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.runs.result_line import EntryKey
@@ -128,6 +129,28 @@ def test_what_a_set_of_parts_lacks_is_named_and_no_score_is_claimed(
     (model,) = json.loads((tmp_path / "out" / "summary.json").read_text())["models"].values()
     assert model["overall"]["value"] is None
     assert not any(found["complete"] for found in (model["overall"], *model["groups"].values()))
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_merge_that_fails_leaves_no_half(there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("no space left")
+
+    part, out = shard(tmp_path / "a", [single("simple_python_1")]), tmp_path / "out"
+    if there:
+        out.mkdir()
+    monkeypatch.setattr("pytest_bfcl.runs.merge._copy_files", full)
+    with pytest.raises(OSError, match="no space"):
+        merge_runs([part], out)
+    assert out.exists() is there
+
+
+@pytest.mark.parametrize(
+    ("url", "clean"),
+    [(None, None), ("", None), ("http://u:p@h:1/v1?key=x#y", "http://h:1/v1"), ("https://h", "https://h")],
+)
+def test_an_address_is_written_without_secrets(url: str | None, clean: str | None) -> None:
+    assert clean_url(url) == clean
 
 
 def test_there_must_be_something_to_merge(tmp_path: Path) -> None:

@@ -115,6 +115,9 @@ def test_what_only_errors_came_of_is_stopped_and_judged_by_no_gate(tmp_path: Pat
     assert run.fingerprint().state == "stopped:no request got an answer"
     assert run.summary is not None
     assert run.summary["gate"]["verdict"] == "none"
+    again = run_at(tmp_path)
+    assert again.is_part is False
+    assert filled(again, stopped=again.unanswered()).fingerprint().state == "stopped:no request got an answer"
     # An answer of an earlier part is one.
     assert filled(run_at(tmp_path), line(IDS[0])).unanswered() is None
     assert filled(run_at(tmp_path), *map(failed_request, IDS[1:])).fingerprint().state == "finished"

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import sinks
 from pytest_bfcl.session.closing import RunResult
 from pytest_bfcl.session.evaluation import run
@@ -108,3 +109,43 @@ def test_a_sink_that_nobody_offers_is_refused_before_anything_is_asked(names: tu
     with pytest.raises(UsageError, match=r"'(nosuch|mine)' is neither a level nor a sink"):
         run("bundled", "oracle:", categories=CATEGORIES, settings=Settings(sinks=names), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+class Seeing:
+    """A sink that sees every event."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __call__(self, run: Any) -> Seeing:
+        return self
+
+    def see(self, event: Any) -> None:
+        self.seen.append(event)
+
+
+@pytest.mark.parametrize(("limits", "verdicts"), [([], []), (["simple_java=1"], ["passed"])])
+def test_a_sink_that_sees_events(limits: list[str], verdicts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = Seeing()
+    result = asked(monkeypatch, sink, gates=GateOptions(fail_under=limits))
+    kinds = [event["event"] for event in sink.seen]
+    assert (kinds[:2], kinds[-1]) == (["opened", "planned"], "closed")
+    assert kinds.count("line") == len(result.records) == sink.seen[1]["lines"]
+    assert [event["gate"]["verdict"] for event in sink.seen if event["event"] == "gate"] == verdicts
+    assert sink.seen[-1]["summary"]["models"].keys() == result.summary["models"].keys()
+
+
+def test_what_is_noted_at_the_end_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = Seeing()
+    monkeypatch.setattr(entry_points, "load", lambda point, what: sink)
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: "mine")
+    opened = sinks.Sinks(["mine"], sinks.SinkRun("r", Path("r"), {}, 0))
+    answer: Any = {"event": "answered"}
+    opened.answered(answer)
+    summary: Any = {"gate": {"verdict": "none"}}
+    assert list(opened.close(summary, "stopped:budget", ["a", "b"])) == []
+    opened.answered(answer)  # too late
+    assert [(event["event"], event.get("text"), event.get("state"), event.get("path")) for event in sink.seen] == [
+        ("opened", None, None, "r"), ("planned", None, None, None), ("answered", None, None, None),
+        ("notice", "a", None, None), ("notice", "b", None, None), ("closed", None, "stopped:budget", None),
+    ]  # fmt: skip

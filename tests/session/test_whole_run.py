@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import outside, serving, whole_run
 from pytest_bfcl.session.closing import run_board
 from pytest_bfcl.session.evaluation import arun, open_data, run
@@ -175,3 +176,9 @@ def test_servers_that_models_name_are_asked_there(monkeypatch: pytest.MonkeyPatc
     assert models == ["vllm:found", "openai:m"]
     assert settings.served == {"sglang:x": "http://x/v1", "vllm:found": "http://there/v1"}
     assert serving.name_models(["auto:"], Settings(serve=""))[0] == ["auto:"]
+
+
+def test_a_gate_that_no_run_can_meet_is_refused_first(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="multi_turn"):
+        run("bundled", "oracle:", out=tmp_path / "run", gates=GateOptions(fail_under=["multi_turn=50"]), **PICKED)
+    assert not (tmp_path / "run").exists()
