@@ -79,6 +79,9 @@ def test_search_by_key_and_open_with_enter(browser: Browser, run: Path) -> None:
     browser.wait("document.title.startsWith('simple_python_16')")
     browser.press("Escape")
     browser.wait("location.hash === '#simple_python_16' && document.activeElement.textContent === 'simple_python_16'")
+    browser.js("dispatchEvent(new Event('resize'))")  # the rows are drawn again
+    browser.js("new Promise(requestAnimationFrame)")
+    assert browser.js("document.activeElement.textContent") == "simple_python_16"
 
 
 def test_sorting(browser: Browser, run: Path) -> None:

@@ -188,6 +188,7 @@
     return made;
   }
   function draw(all) {
+    var held = body.contains(document.activeElement) && document.activeElement.closest("tr").dataset.place;
     if (!height && shown.length) {
       body.replaceChildren(make(0));
       height = body.firstChild.getBoundingClientRect().height || 54;
@@ -206,6 +207,10 @@
     for (var i = from; i < to; i++) parts.appendChild(make(i));
     if (to < shown.length && !all) parts.appendChild(space((shown.length - to) * height));
     body.replaceChildren(parts);
+    if (held) {  // rows are made anew: who stands in one stays there
+      var again = body.querySelector('tr[data-place="' + held + '"] a');
+      if (again) again.focus({ preventScroll: true });
+    }
   }
   function mark(place, scroll) {
     if (!shown.length) return;
