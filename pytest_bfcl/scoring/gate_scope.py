@@ -144,8 +144,8 @@ def entries_needed(half_width: float, population: int) -> int:
     """The sample of ``population`` whose 95 % interval is at most ``± half_width`` (a fraction). The interval is for
     the full population (finite-population correction), at an accuracy of one half, which needs most entries.
     """
-    if population <= 1:
-        return population
+    if not population:
+        return 0
     endless = Z95**2 / 4 / half_width**2
     return min(population, math.ceil(endless / (1 + (endless - 1) / population)))
 

@@ -157,9 +157,12 @@ def test_what_a_broken_value_tells(schema: dict[str, Any], answer: Any, output: 
     assert {name: found.detail.get(name) for name in detail} == detail
 
 
-def test_no_steps_at_all() -> None:
-    verdict = judge(entry([SOUP], ANSWER), Transcript("kitchen_0", "simple_python"))
-    assert verdict.outcome == "failed"
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("turns", [[], [Turn(steps=[])]])
+@pytest.mark.parametrize("decoded", [False, True])
+def test_no_steps_at_all(mode: Any, turns: list[Turn], decoded: bool) -> None:
+    talk = Transcript("kitchen_0", "simple_python", mode=mode, turns=turns, decoded=decoded)
+    assert judge(entry([SOUP], ANSWER), talk).outcome == "failed"
 
 
 HOSTILE = [

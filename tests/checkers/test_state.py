@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.json_calls import is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
-from pytest_bfcl.checkers.state import MAX_DIFFERENCES, state_difference
+from pytest_bfcl.checkers.state import MAX_DIFFERENCES, SHOWN_RESULTS, state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
@@ -120,6 +120,12 @@ def test_hostile_calls_are_results_not_crashes() -> None:
     hostile = ["__import__('os').system('true')", "(" * 500, "look(", "look(shelf=open('x'))", "9**9**9", "\x00"]
     both = judge_both(pantry([[LOOK]]), conversation([[hostile, [LOOK]]]))
     assert both.official.valid
+
+
+def test_results_that_tell_why_are_shown_within_bounds() -> None:
+    shown = judge(pantry([[PUT]]), conversation([[[LOOK, *["look()"] * (SHOWN_RESULTS + 2)]]])).detail["results"]
+    assert list(shown) == [str(number) for number in range(1, SHOWN_RESULTS + 1)]
+    assert all("error" in result.lower() for result in shown.values())
 
 
 def test_a_cut_reply_in_another_turn_is_not_why_a_turn_is_wrong() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.checkers.corrected import OFFICIAL
 from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.json_calls import call_form
 from pytest_bfcl.checkers.types import parameter_type
-from pytest_bfcl.checkers.values import check_python
+from pytest_bfcl.checkers.values import check_python, fits
 from pytest_bfcl.transcript import Call
 from tests.checkers.building import schema
 
@@ -67,6 +68,21 @@ def test_precedence(word: str, value: Any, answers: list[Any], expected: str | N
 )  # fmt: skip
 def test_any_value_as_json_within_bounds(value: Any, shown: Any) -> None:
     assert plain(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "right"),
+    [
+        (None, None, True), (None, 0, False), (0, None, False), (None, False, False), (False, None, False),
+        (True, True, True), (True, False, False), (1, True, False), (True, 1, False), (1, 1, True), (1.0, 1, False),
+        (1, 1.0, False), ("a B", "ab", True), (1, "1", False), ("1", 1, False), ([], [], True), ([1], [], False),
+        ((1,), [1], False), ({}, {}, True), ([], {}, False), ({"a": None}, {"a": [None]}, True),
+        ({"a": 1}, {"a": 1}, True), ({"a": 1}, {}, False), ({}, {"a": [1, ""]}, True), ({}, {"a": [1]}, False),
+        ({"a": [1]}, {"a": [1, 2]}, False), ({"a": [1, 2]}, {"a": [1, 2]}, True), ({"a": [2]}, {"a": [[2]]}, True),
+    ],
+)  # fmt: skip
+def test_one_value_against_one_answer(value: Any, answer: Any, right: bool) -> None:
+    assert fits(value, answer, {}, OFFICIAL) is right
 
 
 @pytest.mark.parametrize(

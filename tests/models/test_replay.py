@@ -87,6 +87,7 @@ def test_categories_without_a_line_are_not_run(tmp_path):
 def test_names_and_modes_of_stored_models(tmp_path, lines, suffix, spec, text):
     model = replay(tmp_path, *lines, suffix=suffix)
     assert (model.spec, model.transcript_for(entry()).first_reply.text) == (spec, text)
+    assert model.notes == []
 
 
 @pytest.mark.parametrize(

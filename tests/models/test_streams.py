@@ -303,10 +303,11 @@ def test_a_server_that_does_not_stream_is_read_as_it_answers():
     assert (reply.text, reply.first_token_s) == ("ok", None)
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
-def test_events_under_another_content_type(kind):
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("kind", ["text/event-stream", "text/plain", "application/json"])
+def test_events_under_another_content_type(kind, whole):
     async def handler(req):
-        return web.Response(body=sse(*CHAT), content_type=kind)
+        return web.Response(body=sse(*CHAT, done=whole).rstrip(b"" if whole else b"\n"), content_type=kind)
 
     reply, _ = ask(handler, stream=True)
     assert len(reply.tool_calls) == 2

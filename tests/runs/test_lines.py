@@ -162,6 +162,12 @@ def test_an_appender_counts_and_closes(tmp_path: Path, monkeypatch: pytest.Monke
         LineAppender(tmp_path)
 
 
+def test_an_ended_line_needs_no_end(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"abc\n")
+    LineAppender(tmp_path / "a.jsonl").close()
+    assert (tmp_path / "a.jsonl").read_bytes() == b"abc\n"
+
+
 def test_a_disk_that_takes_a_part_is_written_to_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     appender, write = LineAppender(tmp_path / "a"), os.write
     monkeypatch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:3]))

@@ -87,6 +87,9 @@ DEVIATIONS: list[Parsed] = [
     {"models": (replace(BASE.models[0], model="openai:big@fc"),)},
     {"models": (BASE.models[0], replace(BASE.models[0], model="openai:big@fc"))},
     {"counted": {SPEC: {"web_search_base": 1, "rest": 2}}, "dataset": "bundled"},
+    {"counted": {SPEC: {"web_search_base": 1}}, "dataset": "bundled"},
+    {"counted": {SPEC: {"rest": 2}}, "dataset": "bundled"},
+    {"counted": {SPEC: {"simple_python": 2, "mine": 1}}, "dataset": "bundled"},
 ]  # fmt: skip
 
 

@@ -124,6 +124,19 @@ def test_a_baseline_without_common_entries_fails() -> None:
     assert "no entry was judged in both" in result["checks"][-1]["why"]
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_category_that_is_skipped_only_here(allowed: bool) -> None:
+    found = comparison(150, 150)
+    found.skipped = ("multiple",)
+    result = judged(summary({"parallel": (150, 200)}), comparisons=[found], allow_missing=allowed)
+    check = result["checks"][-1]
+    assert (check["name"], check["ok"], result["verdict"]) == (
+        "baseline:skipped", allowed, "passed" if allowed else "failed",
+    )  # fmt: skip
+    assert check["why"].endswith("in the baseline: multiple") is allowed
+    assert check["why"].endswith("(--bfcl-allow-missing accepts that)") is not allowed
+
+
 def test_the_plain_share_counts_every_entry_once() -> None:
     """MLPerf's edge accuracy check: 995 entries, 990 right. The formula of `all` weighs by the full set's sizes."""
     counts = {
