@@ -40,6 +40,7 @@ def prompt(text):
         ("ls()\npwd()", None),
         ("[ls()] ok", None),
         ("<TOOLCALL>[ls()]</TOOLCALL>", None),
+        (None, None),
     ],
 )
 def test_prompt(text, texts):
