@@ -24,6 +24,7 @@ from pytest_bfcl.scoring.statistics import (
 )
 
 
+@pytest.mark.slow  # scipy.stats takes a second; the published table below is looked at in every run
 @pytest.mark.parametrize("total", [1, 2, 5, 16, 100, 1053])
 def test_wilson_is_scipys(total: int) -> None:
     from scipy.stats import binomtest
