@@ -27,7 +27,8 @@ COUNT = "document.getElementById('count').textContent"
 SHOWN = """(() => {
   const main = [...document.querySelectorAll('main')].find(each => each.offsetParent);
   main.querySelectorAll('details').forEach(each => { each.open = true; });
-  return [...main.children].slice(1).map(each => each.innerText.replace(/\\s+/g, ' ').trim()).filter(Boolean).join('|');
+  const texts = [...main.children].slice(1).map(each => each.innerText || '');
+  return texts.map(each => each.replace(/\\s+/g, ' ').trim()).filter(Boolean).join('|');
 })()"""
 MODELS = ("openai:a@fc", "openai:a@prompt", "openai:b@fc")
 

@@ -145,7 +145,7 @@ def test_a_run_that_grows_is_seen_growing(tmp_path: Path) -> None:
     assert f'<td class="num">{passed}</td>' in text
     append(run, [record("simple_python_99", "simple_python", MODELS[0], "error", reason="adapter:timeout")])
     text = looking.get("run/now/live.html")
-    assert '<td>adapter:timeout</td><td class="num">1</td>' in text
+    assert '<th scope="row">adapter:<wbr>timeout</th><td class="num">1</td>' in text
     assert "simple_python_99" in text.split("Latest failures")[1]
     looking.get("run/now/entries/simple_python_99.html")
     with looking.http.stream("GET", f"/{TOKEN}/run/now/events") as events:
