@@ -23,7 +23,7 @@ from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.links import relative_link
 from pytest_bfcl.reporting.rendering import percent, seconds, signed, span, usd
 from pytest_bfcl.reporting.scores import formula_text, group_formula
-from pytest_bfcl.reporting.tables import Cell
+from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.lines import IncompleteError, staged
@@ -331,10 +331,8 @@ def board_values(
         "rules": f"{fingerprint['rules']} rules {fingerprint['rules_version']}",
         "sha256": fingerprint["dataset"]["sha256"],
         "notices": overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
-        "head": HEAD,
-        "texts": TEXTS,
         "titles": TITLES | {name.replace("_", " "): formula for name, formula in formulas.items()},
-        "boards": [(each, [_cells(place, report) for place in each.places]) for each in made],
+        "boards": [(each, Table(HEAD, [_cells(place, report) for place in each.places], TEXTS)) for each in made],
         "trust": {board.title: list(ranking_lines(board)) for board in made},
         "formulas": {
             name: formula for number, (name, formula) in enumerate(formulas.items())

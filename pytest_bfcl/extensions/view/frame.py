@@ -6,10 +6,9 @@ The frame that it extends is this package's, so that nothing is inline and the p
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from pytest_bfcl.extensions import boards
@@ -33,8 +32,7 @@ PACKED = "packed.js"
 ICON = "icon.svg"
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(NamedTuple):
     """Names of a page kind's style sheet and script."""
 
     style: str
