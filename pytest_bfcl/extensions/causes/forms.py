@@ -210,7 +210,7 @@ def _parts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
     for at in range(len(said)):
         size = _common(due, said[at:])
         if 0 < size < len(due) and (size > 2 or at == 0 or not said[at - 1].isalnum()):
-            yield at, at + size, Source(f"only the first {size} letters", _cut(0, size), 1.3)
+            yield at, at + size, Source(f"only the first {letters(size)}", _cut(0, size), 1.3)
             yield (
                 at,
                 at + size,
@@ -226,9 +226,14 @@ def _parts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
             yield (
                 end - size,
                 end,
-                Source(f"without the first {len(due) - size} letters", _cut(len(due) - size, None), 1.3),
+                Source(f"without the first {letters(len(due) - size)}", _cut(len(due) - size, None), 1.3),
             )
-            yield end - size, end, Source(f"only the last {size} letters", _cut(-size, None), 1.4)
+            yield end - size, end, Source(f"only the last {letters(size)}", _cut(-size, None), 1.4)
+
+
+def letters(number: int) -> str:
+    """So many letters, in words."""
+    return "letter" if number == 1 else f"{number} letters"
 
 
 def _common(one: str, other: str) -> int:

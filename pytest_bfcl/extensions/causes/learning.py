@@ -42,6 +42,8 @@ MOSTLY = 0.99
 Where one foretells `MOSTLY` of what it was made from, none are composed."""
 _EVENLY = 0.6180339887
 """Multiples of it, without their whole part, are spread evenly however many are taken: later searches take the same."""
+SOME = 0.05
+"""Least share of a kind of values in what a rule foretells."""
 LEAST_SAID = 12
 """Characters of what was due in two entries from which on two are enough."""
 Made = dict[tuple[int, int], list[Program]]
@@ -62,6 +64,12 @@ class Rule(NamedTuple):
             return False
         told = foretold(self.program, place)
         return told is not NOTHING and not same(told, place.due, exact=place.exact)
+
+
+def _kinds(hits: Trained) -> frozenset[str]:
+    """The kinds of values that a rule is about; what few of them are is an accident."""
+    counted = Counter(kind_of(place) for _, place in hits)
+    return frozenset(kind for kind, number in counted.items() if number >= SOME * len(hits))
 
 
 def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Rule]:
@@ -89,7 +97,7 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
                 break
             program, hits = kept
             key = (f"{level}_learned", program.told)
-            rules[key] = Rule(level, program, frozenset(kind_of(place) for _, place in hits))
+            rules[key] = Rule(level, program, _kinds(hits))
             hits = _all_foretold(found, rules[key])
             if level == "reply" and sum(bool(place.said) for _, place in hits) < 2:
                 del rules[key]  # that nothing was called has many causes
@@ -226,7 +234,7 @@ def _worth(
     worth = number * (1 - 0.02 * program.cost)
     if not hits or 2 * worth < least:
         return 0.0, []
-    rule = Rule("", program, frozenset(kind_of(place) for _, place in hits))
+    rule = Rule("", program, _kinds(hits))
     wrongly = sum(map(rule.would_show, spared)) * right / max(1, len(spared))
     return worth * (1 + number / (number + wrongly)), hits
 

@@ -70,8 +70,11 @@ def style_of(text: str, due: str) -> str:
 
 def script_of(text: str) -> str:
     """The script of most letters in a text, with Unicode's name: ``LATIN``, ``CYRILLIC``, ``CJK`` …"""
+    text = text[:MOST]
+    if text.isascii():
+        return "LATIN" if re.search("[a-zA-Z]", text) else ""
     counts: dict[str, int] = {}
-    for each in text[:MOST]:
+    for each in text:
         if each.isalpha():
             name = "LATIN" if each.isascii() else unicodedata.name(each, "OTHER").split()[0]
             counts[name] = counts.get(name, 0) + 1

@@ -40,7 +40,7 @@ def of_raw(place: Place) -> Iterator[Program]:
         if text == place.said:
             yield Program(writer, lambda p, w=write: w(p.due))
             continue
-        for name, change in TEXTS.items() if isinstance(text, str) else ():
+        for name, change in TEXTS.items() if isinstance(text, str) and not isinstance(place.said, dict) else ():
             if made_of(change, text) == place.said:
                 told = ", ".join(each for each in (writer, name) if each)
                 yield Program(told, lambda p, w=write, c=change: c(w(p.due)), 2)
