@@ -14,7 +14,7 @@ from typing import Any
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.extensions.causes.calls import Gap, calls_inside, is_earlier, joined_calls, of_calls, strange_call
 from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
-from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, drop_all, restore
+from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, Why, drop_all, restore
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text, what_is_around
@@ -149,10 +149,10 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         elif strange := strange_call(case, made, turn.due):
             found.places.append(Place("reply", "", about, (("extra_call", strange),), restore(number, turn.due)))
         elif not made:
-            key, told, fix = _no_call(case, turn, number, elsewhere)
+            why, fix = _no_call(case, turn, number, elsewhere)
             about |= {"tool": _tool(case, turn), "later half": _is_late(case, turn)}
             of = Context(case, turn, number)
-            found.places.append(Place("reply", "", about, ((key, told),), fix, due=_told(turn), said=[], of=of))
+            found.places.append(Place("reply", "", about, why, fix, due=_told(turn), said=[], of=of))
         else:
             about |= {"tool": _tool(case, turn), "later half": _is_late(case, turn)}
             said = [(call.name, call.given) for call in made]
@@ -266,7 +266,7 @@ def _gap(cases: Sequence[Case]) -> Gap | None:
     return (begin, length) if number >= LEAST_MIXED and alike >= broken / 2 else None
 
 
-def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple[str, str, Fix]:
+def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple[Why, Fix]:
     """The reply's content in place of a call, and how to put the call there."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
     text = _text(case, number)
@@ -274,30 +274,30 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
     restored = restore(number, turn.due)
     right = answer(case.entry, "prompt", number).text if case.transcript.mode == "prompt" and turn.due else None
     if right and (around := what_is_around(_text(case, number, 1), right)):
-        return "text_around", around, restored
+        return tuple(("text_around", told) for told in around), restored
     if case.transcript.mode == "prompt" and (mended_text := calls_of_text(_text(case, number, 1), case)) is not None:
         key, told, calls = mended_text
-        return key, told, restore(number, calls)
+        return ((key, told),), restore(number, calls)
     if '"parameters"' in text and any(str(each.get("description")) in text for each in case.entry.function):
-        return "tools_echoed", "", restored
+        return (("tools_echoed", ""),), restored
     for said, key in ((text, "call_in_text"), (thoughts, "call_in_thoughts")):
         found = calls_in(said, case, turn.due) if said else None
         if found is not None:
             told, calls = found
             if case.transcript.mode == "prompt" and key == "call_in_text":
                 key, told = ("text_notation", told) if told == "ReAct" else ("text_own", "")
-            return key, told, restore(number, calls)
+            return ((key, told),), restore(number, calls)
     if not text:
-        return ("thoughts" if thoughts else "empty" if steps else "not_asked"), "", restored
+        return (("thoughts" if thoughts else "empty" if steps else "not_asked", ""),), restored
     if len(text) >= LEAST_LETTERS and text in case.asked:
-        return "echo", "", restored
+        return (("echo", ""),), restored
     if ERROR.search(text):
-        return "error_text", "", restored
+        return (("error_text", ""),), restored
     if (piece := REPEATED.search(text[-MOST_OF_PIECE:])) is not None:
-        return "repeating", piece.group(1)[:20], restored
+        return (("repeating", piece.group(1)[:20]),), restored
     if elsewhere.is_foreign(text, case):
-        return "foreign", "", restored
+        return (("foreign", ""),), restored
     if REFUSED.search(text):
-        return "refused", "", restored
+        return (("refused", ""),), restored
     asks = text.rstrip(" \n*)\"'").endswith("?") or text.count("?") > 1
-    return ("asked", "", restored) if asks else ("words", f"`{text[:40]}`", restored)
+    return (("asked", "") if asks else ("words", f"`{text[:40]}`"),), restored

@@ -48,7 +48,8 @@ def of_notations(place: Place) -> Iterator[Program]:
         for is_told in (True, False):
             marks = _marks_of(calls, said, write, is_told)
             if marks is not None and (is_told or len(calls[0][1]) > 1 or place.level == "text"):
-                shown = written([("f" if place.level == "text" else "", {"a": 1, "b": 2})], marks, str)
+                several = [("g", {"a": 3})] if marks.between_calls is not None else []
+                shown = written([("f" if place.level == "text" else "", {"a": 1, "b": 2}), *several], marks, str)
                 bare = "" if is_told or isinstance(place.due, list) else ", without names of arguments"
                 noun = _NOUNS.get(place.level) or noun_of(place)
                 told = f"{noun} as texts like `{shown}`{bare}{word and f', values{word}'}"

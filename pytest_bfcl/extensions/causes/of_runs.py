@@ -77,6 +77,11 @@ def _of_file(path: Path, data: str, mode: str) -> list[Diagnosis]:
     if any("outcome" not in line for line in lines):
         lines = [{"mode": mode, **line} if mode else line for line in lines]
         judged = list(score_lines(lines, dataset, ahead=lines))
+        if data == "auto" and not beside.is_file() and 2 * _strange(judged) > len(judged) and dataset.name != "bundled":
+            other = open_data("bundled")  # its ids are the same
+            again = list(score_lines(lines, other, ahead=lines))
+            if _strange(again) < _strange(judged):
+                dataset, judged = other, again
         _say_what_was_judged(path, dataset, judged)
         lines = [{"model": path.name, **_line(line, verdict)} for line, verdict in zip(lines, judged, strict=True)]
     return diagnose(lines, _find_in(dataset))
@@ -90,9 +95,14 @@ def _say_what_was_judged(path: Path, dataset: DataSet, judged: Sequence[Fields])
     say(f"judged with the {dataset.name} data; --data names others", file=sys.stderr)
     if errors:
         say(f"{counted(len(errors), 'line')} of {path} not judged, the first: {errors[0]}", file=sys.stderr)
-    strange = sum(bool(isinstance(each.get("facts"), dict) and each["facts"].get("unknown")) for each in judged)
+    strange = _strange(judged)
     if 2 * strange > len(judged):
         say(f"{strange} of {len(judged)} replies call functions that these entries do not offer", file=sys.stderr)
+
+
+def _strange(judged: Sequence[Fields]) -> int:
+    """Replies that call functions that their entries do not offer."""
+    return sum(bool(isinstance(each.get("facts"), dict) and each["facts"].get("unknown")) for each in judged)
 
 
 def _data_beside(path: Path) -> DataSet:

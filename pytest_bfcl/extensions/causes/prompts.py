@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -46,8 +47,8 @@ class Lost(NamedTuple):
         )
 
 
-def lost_parts(cases: Sequence[Case]) -> tuple[dict[str, Lost], frozenset[str]]:
-    """Lost parts by name, and the parts that are known to arrive. Tools are tested in first requests of single-turn
+def lost_parts(cases: Sequence[Case]) -> tuple[dict[str, str], frozenset[str]]:
+    """Lost parts by name with their proofs, and the parts that are known to arrive. Tools are tested in first requests of single-turn
     entries, turns within each conversation. In prompting mode the system prompt has the tools.
     """
     tools: list[Row] = []
@@ -65,13 +66,49 @@ def lost_parts(cases: Sequence[Case]) -> tuple[dict[str, Lost], frozenset[str]]:
                 tools.append(([1.0, question, system, *_tools(case.entry.function)], float(tokens)))
             else:
                 prompts.append(([1.0, question, system + len(json.dumps(case.entry.function))], float(tokens)))
-    lost: dict[str, Lost] = {}
+    lost: dict[str, str] = {}
     arrived: set[str] = set()
     for rows, parts in ((tools, ("", *OF_TOOLS)), (prompts, ("", *OF_PROMPTS)), (turns, OF_TURNS)):
         some, others = _lost(rows, parts)
-        lost |= {part: each for part, each in some.items() if part != "question"}
+        lost |= {part: str(each) for part, each in some.items() if part != "question"}
         arrived |= others
+    if fall := _fall(cases):
+        lost |= {LATER_TOOLS: fall}
+        lost.pop("earlier turns", None)
+        arrived |= {"earlier turns"}
     return lost, frozenset(arrived)
+
+
+LATER_TOOLS = "tools of later turns"
+FALL, MOSTLY = 0.7, 0.8
+"""Tokens of the second turn's first request against those of the first turn's, and the conversations that show it."""
+LEAST_AT_END, LONGER = 8, 1.2
+"""Requests of different lengths that have the same, largest number of tokens."""
+
+
+def _fall(cases: Sequence[Case]) -> str:
+    """The proof that a conversation's requests lose most of their tokens after the first turn; else empty."""
+    pairs = []
+    for case in cases:
+        begun = [turn.steps[0].reply.input_tokens for turn in case.transcript.turns[:2] if turn.steps]
+        if len(begun) == 2 and begun[0] and begun[1]:
+            pairs.append((begun[0], begun[1]))
+    fallen = [pair for pair in pairs if pair[1] < FALL * pair[0]]
+    if len(fallen) < max(LEAST_TOLD, MOSTLY * len(pairs)):
+        return ""
+    first, second = sorted(fallen)[len(fallen) // 2]
+    return f"prompt tokens fall after the first turn, as from {first} to {second}"
+
+
+def window(cases: Sequence[Case]) -> int:
+    """The number of tokens to which prompts of different lengths are cut; 0 where they are not."""
+    at: defaultdict[float, list[float]] = defaultdict(list)
+    for case in cases:
+        for told, tokens in _requests(case) if case.entry.row.multi_step else [_first_request(case)]:
+            at[tokens].append(sum(told))
+    most = max(at, default=0.0)
+    sizes = at[most] if most else []
+    return int(most) if len(sizes) >= LEAST_AT_END and max(sizes) >= LONGER * min(sizes) else 0
 
 
 def tools_lost(without: Sequence[Case], others: Sequence[Case]) -> Lost | None:

@@ -18,7 +18,7 @@ from pytest_bfcl.extensions.causes.confined import Both, Where, confined, has_ar
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
 from pytest_bfcl.extensions.causes.places import Found, Place
-from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts, tools_lost
+from pytest_bfcl.extensions.causes.prompts import LATER_TOOLS, lost_parts, tools_lost, window
 
 _WORDS = ("words", "asked", "refused", "empty", "undue")
 """Kinds of whole replies that another cause may produce."""
@@ -133,6 +133,8 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     elsewhere = Elsewhere(compared)
     found = [places_of(case, elsewhere) for case in compared]
     lost, arrived = lost_parts(known)
+    if most := window(known):
+        lost["window"] = str(most)
     named = _named(found, {}, arrived)
     settled = {id(place) for cause, group in named if not _is_vague(cause) for _, place in group.shown}
     rules = learn(found, settled)
@@ -465,7 +467,7 @@ def _passes(found: Found, undone: Sequence[Place]) -> bool:
     return found.case.passes(draft)
 
 
-def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple[Cause, Group]]) -> list[Cause]:
+def _of_prompts(found: Sequence[Found], lost: dict[str, str], named: list[tuple[Cause, Group]]) -> list[Cause]:
     """Causes that prompt tokens prove: failing entries that needed the lost part of the prompt."""
     causes = []
     taken: set[int] = set()
@@ -478,14 +480,15 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple
     for key, parts in _OF_PROMPTS.items():
         if not all(part in lost for part in parts):
             continue
-        cause = Cause(key, evidence=str(lost[parts[0]]))
-        needing = [each for each in found if _needed(key, each, each.places)]
+        told = lost["window"] if key == "window" else ""
+        cause = Cause(key, told, evidence=f"{told} prompt tokens are the most" if told else lost[parts[0]])
+        needing = [each for each in found if _needed(key, each, each.places, lost)]
         if key != "descriptions_lost" and sum(not each.case.passed for each in needing) < MOSTLY * len(needing):
             continue
         for each in found:
             if each.case.passed or id(each.case) in taken or any(id(place) in sure for place in each.differences):
                 continue
-            if _needed(key, each, each.differences) and _passes(each, each.differences):
+            if _needed(key, each, each.differences, lost) and _passes(each, each.differences):
                 cause.entries.append(each.case)
                 taken.add(id(each.case))
         causes.append(cause)
@@ -494,6 +497,8 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple
 
 _OF_LOST = {*_WORDS, "thoughts", "repeated_steps", "history_lost", "first_tool_only"}
 _OF_PROMPTS = {
+    "window": ("window",),
+    "later_tools_lost": (LATER_TOOLS,),
     "system_lost": ("system prompt",),
     "tools_lost": ("first tool", "descriptions of the first tool", "descriptions of other tools"),
     "first_tool_only": ("other tools", "descriptions of other tools"),
@@ -503,14 +508,17 @@ _OF_PROMPTS = {
 }
 
 
-def _needed(key: str, found: Found, places: Sequence[Place]) -> bool:
+def _needed(key: str, found: Found, places: Sequence[Place], lost: Mapping[str, str]) -> bool:
     """Whether an entry needed the lost part; ``places`` are the relevant ones (of a failed entry its differences)."""
     turns = [place.features.get("turn", 0) for place in places]
     if key == "first_tool_only":
         return any(place.features.get("tool", 0) > 0 for place in places)
     if key == "system_lost":
         return bool(found.features["system"]) or found.case.transcript.mode == "prompt"
-    if key == "history_lost":
+    if key == "window":
+        most = {step.reply.input_tokens for turn in found.case.transcript.turns for step in turn.steps}
+        return any(str(tokens) == lost["window"] for tokens in most)
+    if key in ("history_lost", "later_tools_lost"):
         return bool(turns) and (min(turns) > 0 if found.differences else max(turns) > 0)
     if key == "tools_lost":
         return any(place.level == "reply" for place in places)

@@ -85,6 +85,8 @@ def of_dates(place: Place) -> Iterator[Program]:
         day = date(*map(int, found.groups()))
     except ValueError:
         return
+    if isinstance(place.said, int):
+        yield from _of_days(day, place.said)
     forms = [""]
     for piece in re.findall(r"[^\W\d_]+|\d+|[\W_]", said[found.start() : len(said) - (len(place.due) - found.end())]):
         codes = [code for code in _CODES if day.strftime(code) == piece]
@@ -96,6 +98,18 @@ def of_dates(place: Place) -> Iterator[Program]:
                 f"dates as `{date(2031, 4, 2).strftime(form)}` for 2031-04-02",
                 read or (lambda p, f=form: dates_as(f)(p.due)), 1 + ("%-" in form),
             )  # fmt: skip
+
+
+def _of_days(day: date, said: int) -> Iterator[Program]:
+    """Days counted from another."""
+    if abs(said) < day.toordinal():
+        first = date.fromordinal(day.toordinal() - said)
+
+        def foretell(place: Place) -> Any:
+            found = _DAY.fullmatch(place.due)
+            return (date(*map(int, found.groups())) - first).days if found else NOTHING
+
+        yield Program(f"dates as the number of days since {first}", foretell)
 
 
 _DAY = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")

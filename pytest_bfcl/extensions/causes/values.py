@@ -172,7 +172,7 @@ def _structure_text(said: str, due: object) -> Relation | None:
     for parse in (json.loads, literal):
         try:
             if same(parse(said[:MOST]), due):
-                return Relation("json_text")
+                return Relation("json_text", "JSON" if parse is json.loads else "Python")
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, AttributeError):
             continue
     return None
@@ -188,7 +188,12 @@ def _of_numbers(said: float, due: float) -> Iterator[Relation | None]:
         yield Relation("number_type", "integer" if isinstance(said, int) else "decimal")
         return
     if re.sub(r"\d", "#", f"{said}") == re.sub(r"\d", "#", f"{due}"):
-        yield Relation("digits")
+        yield Relation("digits", "the last ones" if _but_last(said) == _but_last(due) else "")
+
+
+def _but_last(number: float) -> str:
+    """A number's digits without the last one that is not only its type's."""
+    return str(number).removesuffix(".0")[:-1]
 
 
 def _number(text: str) -> float | None:

@@ -82,15 +82,18 @@ def _repairs(text: str) -> Iterator[tuple[str, str, str]]:
         yield key, told, repair(text)
 
 
-def what_is_around(text: str, due: str) -> str:
+def what_is_around(text: str, due: str) -> list[str]:
     """What comes before, behind and within the expected answer, with a sign for numbers; what varies at the end only
-    in its first word. Empty where a text does not have all of the answer in a few pieces, or has pieces of a template.
+    in its first word, and what varies before it whole or in its last word. Empty where a text does not have all of the
+    answer in a few pieces, or has pieces of a template.
     """
     gaps = _gaps(text, due) if len(due) < len(text) <= MOST else []
     if not gaps or "\x1b" in text or TOKEN.search(" ".join(gaps)):
-        return ""
+        return []
     before, *others = (re.sub(r"\d+", "#", each) for each in gaps)
-    return f"`{before[:40]}…{_BEGUN.sub(_first, next(filter(None, others), ''))}`"
+    behind = _BEGUN.sub(_first, next(filter(None, others), ""))
+    heads = dict.fromkeys((before[:40], "".join(re.findall(r"\S{0,30}\s*\Z", before)[:1])))
+    return [f"`{head}…{behind}`" for head in heads]
 
 
 def _gaps(text: str, due: str) -> list[str]:
@@ -105,7 +108,9 @@ def _gaps(text: str, due: str) -> list[str]:
     if sum(block.size for block in blocks) < len(due) or len(blocks) > due.count("(") + 3:
         return []
     ends = [0, *(block.b + block.size for block in blocks[:-1])]
-    return [text[end : block.b] for end, block in zip(ends, blocks, strict=True)]
+    gaps = [text[end : block.b] for end, block in zip(ends, blocks, strict=True)]
+    behind_calls = all(text[end - 1] == ")" for end, gap in zip(ends[1:-1], gaps[1:-1], strict=True) if gap)
+    return gaps if behind_calls else []
 
 
 _BEGUN = re.compile(r"(\s*\S{1,20}\s?).*", re.S)
