@@ -90,8 +90,8 @@ def _renamed(
 
 def _filled(value: object, schema: object) -> str:
     """The content of an argument that the request does not ask for."""
-    if value is None:
-        return "null"
+    if value is None or value in ("None", "null", "undefined"):
+        return "null" if value is None else f"`{value}`"
     if not value:
         return "empty texts, 0, false"
     return "the schema's defaults" if isinstance(schema, dict) and schema.get("default") == value else ""

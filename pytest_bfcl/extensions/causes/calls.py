@@ -190,8 +190,9 @@ def joined_calls(case: Case, made: list[Made], due: list[Due]) -> list[Due]:
 
 
 def is_earlier(case: Case, call: Made, number: int) -> bool:
-    """Whether a call was expected in a turn before."""
-    return any(call.name == due.name and call.given == due.said for turn in case.turns[:number] for due in turn.due)
+    """Whether a call was expected in a turn before that made calls."""
+    before = [turn for turn in case.turns[:number] if any(turn.steps)]
+    return any(call.name == due.name and call.given == due.said for turn in before for due in turn.due)
 
 
 def _split(name: str, offered: list[str]) -> list[str]:
@@ -350,6 +351,8 @@ def _counts(
     step = places[-1][0] if places else 0
     fix = add(number, step, due, left, {d: places[n][:2] for n, d in pairs.items()})
     why = [("other_function", "")] if over else [*_missing(kept, len(due)), ("call_missing", "")]
+    if not over and not any(due[each].said for each in left):
+        why.insert(0, ("bare_lost", ""))
     yield Place("count", "", here, tuple(why), fix, adds=True)
 
 

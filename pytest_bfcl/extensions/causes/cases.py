@@ -19,6 +19,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
+from pytest_bfcl.scoring.statistics import cluster_of
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.python_syntax import exact_text
@@ -75,6 +76,11 @@ class Case:
     """Its position among the run's lines."""
 
     @cached_property
+    def cluster(self) -> str:
+        """What entries with the same question share: those are one observation, not several."""
+        return cluster_of(self.entry.id, self.entry.category)
+
+    @cached_property
     def wires(self) -> dict[str, Fields]:
         """Sent name → document of every function that the entry offers."""
         spelled = wire_name if self.transcript.underscore_names else str
@@ -114,6 +120,7 @@ class Case:
         if checker not in ("ast", "relevance"):
             return []
         right = _calls_of(answer(entry, "fc"))
+        names = {wire_name(str(each.get("name"))): str(each.get("name")) for each in entry.all_functions}
         accepted = [each for each in entry.possible_answer or () if isinstance(each, Mapping) and each]
         found = []
         for number, call in enumerate(right):
@@ -125,7 +132,9 @@ class Case:
             typed = entry.language == "python"
             found.append(
                 Due(
-                    self.on_wire(next(iter(accepted[number])) if number < len(accepted) else call.name),
+                    self.on_wire(
+                        next(iter(accepted[number])) if number < len(accepted) else names.get(call.name, call.name)
+                    ),
                     {key: [given[key], *(_resolved(each) for each in values.get(key, ()) if typed)] for key in given}
                     | {k: [_resolved(each) for each in v if each != ""] for k, v in values.items() if k not in given},
                     frozenset(key for key, each in values.items() if "" in each),

@@ -13,6 +13,8 @@ from pytest_bfcl.extensions.causes.relations import ENCODINGS
 INSIDE, OUTSIDE, COVERED = 0.8, 0.1, 0.9
 """Limits: the share of places inside with the difference, the share outside, the share of all differences inside."""
 LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
+SHARP = 0.96
+"""The first two for a line of the run, which something can always be beyond of."""
 MOSTLY = 0.7
 """The same for conversations compared with single turns, where conversations may fail alone."""
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
@@ -201,7 +203,8 @@ def confined(
 def _best(rows: Rows, chosen: bool, covered: float = COVERED, features: Iterable[str] = tuple(_WORDS)) -> Where | None:
     best: tuple[float, Where] | None = None
     for gain, where in _candidates(rows, covered, INSIDE, chosen, features):
-        gain -= UNTOLD if where.feature == "order" else PROXY if where.feature in _LENGTHS else 0.0
+        first_turns = where.feature == "turn" and not where.more  # as entries of one turn
+        gain -= UNTOLD if where.feature == "order" or first_turns else PROXY if where.feature in _LENGTHS else 0.0
         if best is None or gain > best[0] + 1e-9:
             best = (gain, where)
     return best[1] if best is not None else None
@@ -228,6 +231,8 @@ def _candidates(
             if hits < enough or outside < least:
                 continue
             within, beyond = hits / inside, misses / outside
+            if feature == "order" and not (within >= SHARP and beyond <= 1 - SHARP):
+                continue
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
             kept = kept and (inside / size) ** hits < BY_ACCIDENT
             if (kept or within >= least_inside) and beyond <= OUTSIDE:

@@ -75,6 +75,8 @@ class Diagnosis:
     """Whether the run has the settings for new requests."""
     one_of_several: bool = False
     """Whether the run has several models."""
+    not_judged: Counter[str] = field(default_factory=Counter)
+    """Entries without a verdict, by what is said of them."""
 
     @property
     def failed(self) -> int:
@@ -84,6 +86,8 @@ class Diagnosis:
     def lines(self, run: str = "RUN") -> Iterator[str]:
         """For a terminal: one line a cause, then its examples and the advice."""
         yield f"{clean(self.model)}: {self.failed} of {self.judged} entries failed"
+        for told, number in self.not_judged.most_common(EXAMPLES):
+            yield clean(f"{number:5} not judged: {cut(told, 140)}")
         for row in self.rows:
             yield clean(
                 f"{len(row.lines):5} {row.whose}: {row.title}{self._undone(row)}" if row.whose else self._left(row)
@@ -134,6 +138,7 @@ class Diagnosis:
                 }
                 for row in self.rows
             ],
+            **({"not_judged": dict(self.not_judged)} if self.not_judged else {}),
             **({"why_not": self.why_not} if self.why_not else {}),
         }
 
@@ -164,13 +169,19 @@ def diagnose(
     has the settings of the models, so that the advice differs from them.
     """
     held: dict[str, list[Fields]] = defaultdict(list)
+    others: dict[str, Counter[str]] = defaultdict(Counter)
     for line in lines:
-        if line.get("outcome") in ("passed", "failed") and not is_write_stage(str(line.get("category"))):
+        if is_write_stage(str(line.get("category"))):
+            continue
+        if line.get("outcome") in ("passed", "failed"):
             held[str(line.get("model"))].append(line)
+        elif line.get("outcome") == "error":
+            others[str(line.get("model"))][headline(line) or str(line.get("reason"))] += 1
     known = {each.model: each for each in asked}
     diagnoses = [_of_model(model, found, find, why_not, known.get(model)) for model, found in held.items()]
     for each in diagnoses:
         each.one_of_several = len(diagnoses) > 1
+        each.not_judged = others[each.model]
     return diagnoses
 
 

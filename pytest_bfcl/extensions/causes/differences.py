@@ -21,8 +21,9 @@ from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text, what_
 from pytest_bfcl.models.oracle import answer
 
 REFUSED = re.compile(
-    r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b.{0,40}\b(?:help|assist|do that|comply|provide|fulfil)"
-    r"|\bas an ai\b|against my (?:policy|guidelines)", re.I,
+    r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b(?! wait).{0,40}\b"
+    r"(?:help|assist|do that|comply|provide|fulfil)|\bas an ai\b.{0,60}\b(?:not|n't|unable)"
+    r"|against my (?:policy|guidelines)", re.I,
 )  # fmt: skip
 ERROR = re.compile(
     r"^\s*<(?:!doctype|html|head)\b|^\s*\{\s*\"(?:error|errors|detail|status_code)\"|\bHTTP(?:/\S+| error)? [45]\d\d\b"
@@ -136,7 +137,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
                 fix = drop_all(number) if made else None
                 key = "mixed_up" if fix and elsewhere.has(case, turn) else "undue"
                 key = "earlier_again" if made and all(is_earlier(case, call, number) for call in made) else key
-                found.places.append(Place("undue", "", about, ((key, ""),) if fix else (), fix))
+                strange = [("extra_call", call.name[:60]) for call in made[:1] if call.name not in case.wires]
+                found.places.append(Place("undue", "", about, (*strange, (key, "")) if fix else (), fix))
         elif number and (before := _earlier(case, made, number)):
             found.places.append(_reply(turn, number, about, *before))
         elif made and (calls := joined_calls(case, made, turn.due)):
@@ -146,8 +148,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         elif (inside := calls_inside(case, made)) is not None:
             told, calls = inside
             found.places.append(Place("reply", "", about, (("call_inside", told),), restore(number, calls)))
-        elif strange := strange_call(case, made, turn.due):
-            found.places.append(Place("reply", "", about, (("extra_call", strange),), restore(number, turn.due)))
+        elif other := strange_call(case, made, turn.due):
+            found.places.append(Place("reply", "", about, (("extra_call", other),), restore(number, turn.due)))
         elif not made:
             why, fix = _no_call(case, turn, number, elsewhere)
             about |= {"tool": _tool(case, turn), "later half": _is_late(case, turn)}
@@ -162,7 +164,13 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         if case.transcript.mode == "prompt" and turn.due:
             right, of = answer(case.entry, "prompt", number).text, Context(case, turn, number)
             found.places.append(Place("text", "", about, due=right, said=_text(case, number, 1), of=of))
+    if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
+        for place in found.differences:  # of right turns
+            place.candidates = (("turns_missing", ""),)
     return found
+
+
+_NOT_ASKED = ("not_asked", "")
 
 
 def _text(case: Case, number: int, most: int | None = None) -> str:
@@ -288,7 +296,8 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
                 key, told = ("text_notation", told) if told == "ReAct" else ("text_own", "")
             return ((key, told),), restore(number, calls)
     if not text:
-        return (("thoughts" if thoughts else "empty" if steps else "not_asked", ""),), restored
+        bare = [("bare_lost", "")] if steps and not any(due.said for due in turn.due) else []
+        return (*bare, ("thoughts" if thoughts else "empty" if steps else "not_asked", "")), restored
     if len(text) >= LEAST_LETTERS and text in case.asked:
         return (("echo", ""),), restored
     if ERROR.search(text):

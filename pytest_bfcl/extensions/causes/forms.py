@@ -17,7 +17,7 @@ from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import TEXTS, TROUBLE, WRITERS
 from pytest_bfcl.extensions.causes.programs import Program, equal, is_number, made_of
 
-LONGEST, MOST_EDGES, MOST_FORMS = 400, 160, 6
+LONGEST, MOST_EDGES, MOST_FORMS = 400, 160, 10
 """Characters of a text that is taken apart; pieces found in it; forms kept of one reply."""
 SEPARATORS = " ,.;:-_/|()'\"@#\n"
 _A_CONSTANT, _A_SIGN, _A_LONG_SIGN = 0.5, 0.4, 0.1
@@ -105,7 +105,7 @@ def _told(parts: Sequence[Part]) -> str:
 
 def _word(number: int) -> Callable[[str], Any]:
     def read(text: str) -> Any:
-        words = text.split()
+        words = text.split() if " " in text else re.findall(r"[^\W_]+", text)
         return words[number] if len(words) > max(1, number) else NOTHING
 
     return read
@@ -116,7 +116,7 @@ _WORDS: Sequence[tuple[str, Callable[[str], Any]]] = (
     ("the second word", _word(1)),
     ("the third word", _word(2)),
     ("the last word", _word(-1)),
-    ("all but the first word", lambda text: text.split(maxsplit=1)[1]),
+    ("all but the first word", lambda text: re.split(r"[\s_]+", text, maxsplit=1)[1]),
     ("all but the last word", lambda text: text.rsplit(maxsplit=1)[0] if " " in text else NOTHING),
     ("the first number in it", lambda text: re.findall(r"\d+", text)[0]),
     ("the second number in it", lambda text: re.findall(r"\d+", text)[1]),
@@ -248,7 +248,7 @@ def _counts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
         less = len(due) - int(found[0][:6])
         if 0 < less < len(due) and len(due) > 4:
             told = f"its length less {less}"
-            yield *found.span(), Source(told, _longer(less, str), 1.6)
+            yield *found.span(), Source(told, _longer(less, str), 1.2)
     for found in re.finditer(r"([^\w\s])\1{1,}|(x)x{2,}|(X)X{2,}", said):
         less, sign = len(due) - len(found[0]), found[0][0]
         if 0 <= less <= 6:

@@ -80,11 +80,12 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
         for place in each.places:
             if not place.differs:
                 right[place.level].append(place)
+    clusters = {name: number for number, name in enumerate(dict.fromkeys(each.case.cluster for each in found))}
     parts = {id(each): [p for p in each.places if id(p) in settled] for each in found}
     for level in _LEVELS:
         left = [
-            (number, each, place)
-            for number, each in enumerate(found)
+            (clusters[each.case.cluster], each, place)
+            for each in found
             if not each.case.passed
             for place in each.places
             if place.level == level and place.said is not NOTHING and id(place) not in settled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,15 +23,39 @@ _SCALARS: Mapping[str, Callable[[Any], str]] = {
 }
 
 
+class Writing(NamedTuple):
+    """How arguments are written: each value, and the part in which its name is, `None` without a name."""
+
+    told: str
+    value: Callable[[Any], str]
+    name: Callable[[str, Any, int], str | None]
+
+
+def _type_of(value: Any) -> str:
+    return type(value).__name__
+
+
+_NAMES: Mapping[str, Callable[[str, Any, int], str | None]] = {
+    "": lambda key, value, number: key,
+    ", the first without its name": lambda key, value, number: key if number else None,
+    ", without names of arguments": lambda key, value, number: None,
+    ", with types": lambda key, value, number: f"{key}: {_type_of(value)}",
+}
+_WRITINGS = [
+    Writing(names + (values and f", values{values}"), write, name)
+    for values, write in _SCALARS.items()
+    for names, name in _NAMES.items()
+]
+
+
 class Marks(NamedTuple):
     """Signs before all, behind a name, behind an argument's name, between arguments, between calls, behind all.
 
-    ``is_told``: whether arguments have their names. ``between_calls`` is `None` where one call was made.
+    ``between_calls`` is `None` where one call was made.
     """
 
     begin: str
     opening: str
-    is_told: bool
     equals: str
     between: str
     between_calls: str | None
@@ -44,16 +69,15 @@ def of_notations(place: Place) -> Iterator[Program]:
         return
     if place.level != "text" and len(calls[0][1]) < (1 if isinstance(place.due, dict) and place.level != "raw" else 2):
         return
-    for word, write in _SCALARS.items():
-        for is_told in (True, False):
-            marks = _marks_of(calls, said, write, is_told)
-            if marks is not None and (is_told or len(calls[0][1]) > 1 or place.level == "text"):
-                several = [("g", {"a": 3})] if marks.between_calls is not None else []
-                shown = written([("f" if place.level == "text" else "", {"a": 1, "b": 2}), *several], marks, str)
-                bare = "" if is_told or isinstance(place.due, list) else ", without names of arguments"
-                noun = _NOUNS.get(place.level) or noun_of(place)
-                told = f"{noun} as texts like `{shown}`{bare}{word and f', values{word}'}"
-                yield Program(told, lambda p, m=marks, w=write: written(_calls(p), m, w), 2)
+    for writing in _WRITINGS:
+        marks = _marks_of(calls, said, writing)
+        if marks is not None and (writing.name("a", 1, 0) or len(calls[0][1]) > 1 or place.level == "text"):
+            several = [("g", {"a": 3})] if marks.between_calls is not None else []
+            form = writing._replace(value=str)
+            shown = written([("f" if place.level == "text" else "", {"a": 1, "b": 2}), *several], marks, form)
+            noun = _NOUNS.get(place.level) or noun_of(place)
+            told = f"{noun} as texts like `{shown}`{writing.told if not isinstance(place.due, list) else ''}"
+            yield Program(told, lambda p, m=marks, w=writing: written(_calls(p), m, w), 2)
 
 
 _NOUNS = {"text": "calls", "raw": "arguments"}
@@ -69,37 +93,46 @@ def _calls(place: Place) -> Calls:
     return [("", due)] if isinstance(due, dict) and due else []
 
 
-def _marks_of(calls: Calls, said: str, write: Callable[[Any], str], is_told: bool) -> Marks | None:
+def _marks_of(calls: Calls, said: str, writing: Writing) -> Marks | None:
     """The signs of a text; `None` where it has other parts, or signs that differ."""
     place = 0
-    gaps: dict[str, set[str]] = {}
+    gaps: defaultdict[str, set[str]] = defaultdict(set)
+    after_bare = []
     for number, (name, given) in enumerate(calls):
         parts = [("between_calls" if number else "begin", name)]
         for n, (key, value) in enumerate(given.items()):
-            before = "between" if n else "opening"
-            parts += [(before, key), ("equals", write(value))] if is_told else [(before, write(value))]
+            told = writing.name(key, value, n)
+            before, written_value = "between" if n else "opening", writing.value(value)
+            parts += [(before, written_value)] if told is None else [(before, told), ("equals", written_value)]
         for gap, part in parts:
             found = said.find(part, place)
             if found < 0 or found - place > MOST_BETWEEN:
                 return None
-            gaps.setdefault(gap, set()).add(said[place:found])
+            bare = gap == "between_calls" and not calls[number - 1][1]  # nothing is between its two signs
+            after_bare += [said[place:found]] if bare else []
+            gaps[gap] |= set() if bare else {said[place:found]}
             place = found + len(part)
-    if "opening" not in gaps or len(said) - place > MOST_BETWEEN or any(len(each) > 1 for each in gaps.values()):
+    opening, end = next(iter(gaps["opening"]), ""), said[place:]
+    for each in after_bare:
+        gaps["between_calls"].add(each.removeprefix(opening))
+    if not opening or len(end) > MOST_BETWEEN or any(len(each) > 1 for each in gaps.values()):
         return None
-    known = {name: next(iter(each)) for name, each in gaps.items()}
+    known = {name: next(iter(each)) for name, each in gaps.items() if each}
     return Marks(
-        known["begin"], known["opening"], is_told, known.get("equals", ""), known.get("between", ", "),
-        known.get("between_calls"), said[place:],
+        known["begin"], opening, known.get("equals", ""), known.get("between", ", "), known.get("between_calls"),
+        end if calls[-1][1] else end.removeprefix(opening),
     )  # fmt: skip
 
 
-def written(calls: Calls, marks: Marks, write: Callable[[Any], str]) -> Any:
+def written(calls: Calls, marks: Marks, writing: Writing) -> Any:
     """Calls with these signs; `NOTHING` for several where only one was seen."""
     if not calls or (len(calls) > 1 and marks.between_calls is None):
         return NOTHING
-    told = [
-        name + marks.opening + marks.between.join((key + marks.equals if marks.is_told else "") + write(value)
-                                                  for key, value in given.items())
-        for name, given in calls
-    ]  # fmt: skip
+    told = []
+    for name, given in calls:
+        parts = []
+        for number, (key, value) in enumerate(given.items()):
+            before = writing.name(key, value, number)
+            parts.append(("" if before is None else before + marks.equals) + writing.value(value))
+        told.append(name + marks.opening + marks.between.join(parts))
     return marks.begin + (marks.between_calls or "").join(told) + marks.end

@@ -16,6 +16,8 @@ _WORDS = ("description", "title", "type", "format", "default", "minimum", "maxim
 def offered_at(place: Place) -> Offered:
     """What could be said at a place, described; nothing for places of whole replies."""
     given = {"value": of_value, "key": of_key, "name": of_name}.get(place.level)
+    if place.level == "text" and place.of is not None:
+        yield from _asked(place.of)
     if place.of is None or given is None:
         return
     yield from ((told, value) for told, value in given(place.of, place.due) if value is not None)
@@ -31,6 +33,7 @@ def of_value(at: Context, due: Any) -> Offered:
     schema = known.get(at.key)
     schema = schema if isinstance(schema, Mapping) else {}
     yield "the name of the argument", at.key
+    yield "the last word of the argument's name", re.split(r"[\W_]+", at.key)[-1]
     yield "the name of the function", at.due.name
     yield "the description of the function", _function(at, at.due.name).get("description")
     for word in _WORDS:
@@ -51,6 +54,10 @@ def of_value(at: Context, due: Any) -> Offered:
         yield from _neighbours(elements, due, "element of the list")
     for told, other in _others(at):
         yield f"the same argument of {told}", other.said.get(at.key)
+    before = [each.said[at.key] for turn in at.case.turns[: at.number] for each in turn.due if at.key in each.said]
+    if before:
+        yield "the first value of an argument of this name", before[0]
+        yield "the last value of an argument of this name", before[-1]
     yield from _asked(at)
 
 

@@ -77,7 +77,7 @@ TEXTS: Mapping[str, Change] = {
     "with a capital at the beginning": str.capitalize,
     "capitals and small letters exchanged": str.swapcase,
     "backwards": lambda text: text[::-1],
-    "with words in reverse order": lambda text: " ".join(text.split()[::-1]),
+    "with words in reverse order": lambda text: "".join(re.split(r"([\s_.\-]+)", text)[::-1]),
     "with words in alphabetical order": lambda text: " ".join(sorted(text.split())),
     "with letters in alphabetical order": lambda text: "".join(sorted(text)),
     "each word backwards": lambda text: " ".join(each[::-1] for each in text.split(" ")),
@@ -227,6 +227,7 @@ NUMBERS: Mapping[str, Change] = {
     "as powers of two": lambda number: 2 ** round(math.log2(number)),
     "in 32 bits": _packed("f"),
     "in 16 bits": _packed("e"),
+    "in bfloat16": lambda number: struct.unpack(">f", struct.pack(">f", number)[:2] + b"\0\0")[0],
     "in 8 bits": _whole(lambda number: number % 256),
     "in 8 bits with a sign": _whole(lambda number: (number + 128) % 256 - 128),
     **{f"modulo {n}": lambda number, n=n: number % n for n in (2, 7, 10, 12, 24, 60, 100, 360, 1000)},
@@ -257,6 +258,7 @@ NUMBERS: Mapping[str, Change] = {
     "as texts of powers of ten": lambda number: f"{number:e}",
     "as texts with percent signs": lambda number: f"{number}%",
     "as texts of shares": lambda number: f"{number:%}",
+    "in thousands, with `k`": lambda number: f"{number / 1000:.3g}k" if number >= 1000 else None,
     "in hexadecimal": _whole(hex),
     "in hexadecimal, without a mark": _whole(lambda number: f"{number:x}"),
     "in binary": _whole(bin),
@@ -329,6 +331,9 @@ LISTS: Mapping[str, Change] = {
     "as texts of JSON": json.dumps,
     "as texts of Python": str,
     "with every element as a text": lambda some: [str(each) for each in some],
+    "as texts with commas and `and`": lambda some: (
+        f"{', '.join(map(str, some[:-1]))} and {some[-1]}" if len(some) > 1 else str(some[0])
+    ),
     **{f"as texts joined by `{sign}`": lambda some, sign=sign: sign.join(map(str, some)) for sign in _LIST_SIGNS},
 }  # fmt: skip
 """What may be said in place of a list."""

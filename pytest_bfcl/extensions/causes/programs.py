@@ -13,6 +13,8 @@ from pytest_bfcl.extensions.causes.primitives import LISTS, NUMBERS, OBJECTS, TE
 MOST_COMPOSED = 10
 """Places that pairs of changes are tried on."""
 SHORTEST = 2_000
+MOSTLY_APART = 0.8
+"""Share of a table's values that differ: many for one are chosen by chance."""
 OF_A_TABLE = 20
 """Cost of a table: anything that says why is better."""
 
@@ -126,7 +128,7 @@ def of_tables(places: Trained) -> Iterator[Program]:
         most = max(told, key=lambda each: len(told[each]))
         if len(told[most]) > 1 and len(told[most]) >= 0.8 * sum(map(len, told.values())):
             known[due] = said[most]
-    if len(known) < 2 or len({repr(each) for each in known.values()}) < 2:
+    if len(known) < 2 or len({repr(each) for each in known.values()}) < MOSTLY_APART * len(known):
         return
     shown = ", ".join(f"{due} → {told!r}" for due, told in [*known.items()][:2])
     yield Program(f"one for another ({shown} …)"[:120], lambda p: known.get(repr(p.due), NOTHING), OF_A_TABLE)

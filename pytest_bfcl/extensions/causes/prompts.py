@@ -48,8 +48,8 @@ class Lost(NamedTuple):
 
 
 def lost_parts(cases: Sequence[Case]) -> tuple[dict[str, str], frozenset[str]]:
-    """Lost parts by name with their proofs, and the parts that are known to arrive. Tools are tested in first requests of single-turn
-    entries, turns within each conversation. In prompting mode the system prompt has the tools.
+    """Lost parts by name with their proofs, and the parts that are known to arrive. Tools are tested in first requests
+    of single-turn entries, turns within each conversation. In prompting mode the system prompt has the tools.
     """
     tools: list[Row] = []
     prompts: list[Row] = []

@@ -54,7 +54,7 @@ ALWAYS = 0.95
 """Share of its places in which a rule has no exceptions."""
 TOGETHER = 0.05
 """Least share of the failed entries that need a second cause before it is named for these alone."""
-SELDOM, OFTEN = 0.02, 10
+SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
 MOST_TOLD = 3
 """Most parameters that are named together."""
@@ -147,9 +147,16 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     explained |= {id(case) for cause in causes for case in cause.entries}
     causes += _of_data([case for case in known if id(case) not in explained])
     explained |= {id(case) for cause in causes for case in cause.entries}
-    causes = [each for each in causes if each.entries or each.together]
+    of_turns = any(each.key == "reply_learned" and each.told.startswith(("turns", "all calls")) for each in causes)
+    causes = [
+        each for each in causes if each.entries or (each.together and not (of_turns and each.key in _ALSO_OF_TURNS))
+    ]
     left = [case for case in known if not case.passed and id(case) not in explained]
     return sorted(causes, key=lambda each: (-len(each.entries), -len(each.together))), left
+
+
+_ALSO_OF_TURNS = ("turn_late", "restarted", "earlier_again", "empty", "words")
+"""What turns that have changed their places look like, one by one."""
 
 
 def _is_vague(cause: Cause) -> bool:
@@ -167,7 +174,7 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
     """Differences that recur as their kinds demand."""
     named = []
     groups = _groups(found, rules)
-    for group in groups:
+    for group in _silent_together(groups):
         cause = _regular(group)
         if cause is not None:
             named.append((_renamed(cause, group, arrived), group))
@@ -180,6 +187,21 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
     return named
 
 
+def _silent_together(groups: list[Group]) -> list[Group]:
+    """The groups; replies without a call, in whatever words, as one where tools explain all of them."""
+    silent = [group for group in groups if group.why[0] in _SILENT]
+    if len(silent) < 2:
+        return groups
+    shown = [each for group in silent for each in group.shown]
+    most = max(silent, key=lambda group: len(group.shown))
+    together = most._replace(shown=shown)
+    cause = _regular(together)
+    if cause is None or _renamed(cause, together, frozenset(["earlier turns"])).key in _SILENT:
+        return groups
+    return [*(group for group in groups if group not in silent), together]
+
+
+_SILENT = ("words", "asked", "refused", "empty")
 _ANSWERS_TO_OTHERS = {
     "mixed_up": (*_WORDS, "other_function", "reply_learned", *_OF_OTHERS),
     "turn_late": (*_WORDS, "earlier_again"),
@@ -213,7 +235,7 @@ def _groups(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[Group]:
     differing = {part: sum(p.differs and not f.case.passed for f, p in pairs) for part, pairs in by_kind.items()}
     groups = []
     for why, shown in merged.items():
-        if len({id(each.case) for each, _ in shown if not each.case.passed}) >= _least(KINDS[why[0]], why[0]):
+        if len({each.case.cluster for each, _ in shown if not each.case.passed}) >= _least(KINDS[why[0]], why[0]):
             parts = {(place.level, place.kind) for each, place in shown if not each.case.passed}
             alike = sum(differing[part] for part in parts)
             groups.append(Group(why, shown, _exposed(why, shown, by_kind, rules.get(why)), alike))
@@ -304,7 +326,7 @@ def _regular(group: Group) -> Cause | None:
     entries = {id(each.case) for each, _ in failed}
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     mine = {id(place) for _, place in group.shown}
-    two = kind.strength != "loose" and not kind.vague and share < MOSTLY
+    two = kind.strength != "loose" and not kind.vague and share < MOSTLY and key != "raw_learned"
     where = confined(group.exposed, mine, chosen=key == "key_lost" or habit, two=two)
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
         return None
@@ -320,9 +342,11 @@ def _regular(group: Group) -> Cause | None:
         return None
     if key in _OF_WHOLES and where is None and share < OF_WHOLES:
         return None
+    if key.endswith("_learned") and where is None and share < COMMON and _share_of_part(group) < RULE:
+        return None
     if key == "key_extra" and where is None and share < COMMON:
         return None
-    common = not kind.vague or bool(told)
+    common = not kind.vague or bool(told or _common(key, failed))
     recurs = share >= MOSTLY or where is not None or (common and _share_of_part(group) >= RULE)
     if habit and not recurs and not (key in ("words", "asked") and share >= COMMON and _one_text(failed)):
         return None
@@ -384,19 +408,14 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
     where = cause.where
     if where is None or isinstance(where, Both):
         return cause
-    if (
-        cause.key in ("asked", "words", "refused", "empty")
-        and where.feature == "turn"
-        and where.more
-        and "earlier turns" not in arrived
-    ):
+    if cause.key in _SILENT and where.feature == "turn" and where.more and "earlier turns" not in arrived:
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
-    if cause.key in ("asked", "words", "refused", "empty") and where.feature == "added tool":
+    if cause.key in _SILENT and where.feature == "added tool":
         return Cause("added_tools_lost", "", shown=cause.shown, exposed=cause.exposed)
     of_tools = where.feature == "later half" or (where.feature == "tool" and where.more)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:
         return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)
-    if cause.key in ("asked", "words", "refused", "empty") and (lost := _tools_lost(group)):
+    if cause.key in _SILENT and (lost := _tools_lost(group)):
         return Cause("tools_lost", "", shown=cause.shown, exposed=cause.exposed, where=where, evidence=lost)
     if cause.key in ("asked", "words") and where.feature in _OF_FUNCTIONS:
         return Cause("tools_dropped", "", shown=cause.shown, exposed=cause.exposed, where=where)
@@ -495,7 +514,7 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, str], named: list[tuple[
     return causes
 
 
-_OF_LOST = {*_WORDS, "thoughts", "repeated_steps", "history_lost", "first_tool_only"}
+_OF_LOST = {*_WORDS, "thoughts", "repeated_steps", "history_lost", "first_tool_only", "tools_lost", "tools_dropped"}
 _OF_PROMPTS = {
     "window": ("window",),
     "later_tools_lost": (LATER_TOOLS,),

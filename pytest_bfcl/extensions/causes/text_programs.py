@@ -25,6 +25,10 @@ def _cut_up(name: str, size: int, text: str) -> str:
         return "".join(pieces)
     if name == "backwards":
         return "".join(each[::-1] for each in pieces)
+    if name.startswith("of which the"):
+        first = 1 if "second" in name else 0
+        pieces[first : first + 2] = pieces[first : first + 2][::-1]
+        return "".join(pieces)
     for what, times in (("is dropped", 0), ("comes twice", 2)):
         if name.startswith("of which every") and name.endswith(what):
             nth = _NTH.index(name.split()[3]) + 2
@@ -35,6 +39,7 @@ def _cut_up(name: str, size: int, text: str) -> str:
 _NTH = ("second", "third", "fourth", "fifth", "sixth")
 _PIECES = (
     "twice", "in exchanged order", "backwards", "parted by line ends", "parted by spaces",
+    "of which the first two are exchanged", "of which the second and third are exchanged",
     *(f"of which every {nth} one {what}" for nth in _NTH for what in ("is dropped", "comes twice")),
 )  # fmt: skip
 

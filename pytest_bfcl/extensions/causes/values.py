@@ -172,7 +172,7 @@ def _structure_text(said: str, due: object) -> Relation | None:
     for parse in (json.loads, literal):
         try:
             if same(parse(said[:MOST]), due):
-                return Relation("json_text", "JSON" if parse is json.loads else "Python")
+                return Relation("json_text", "JSON" if parse is json.loads and "'" not in said else "Python")
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, AttributeError):
             continue
     return None

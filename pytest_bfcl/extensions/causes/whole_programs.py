@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from pytest_bfcl.extensions.causes.forms import of_forms
 from pytest_bfcl.extensions.causes.offered import offered_at
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import CALLS, OBJECTS, TEXTS, WRITERS, Change
@@ -144,11 +145,31 @@ def of_turns(place: Place) -> Iterator[Program]:
         program = Program(told, lambda p, c=change: _of_turn(p, c))
         if foretold(program, place) == place.said:
             yield program
+    yield from _of_added(place)
     if place.of is not None and place.due:
         for told in _TURNS:
             program = Program(told, lambda p, t=told: _TURNS[t](p))
             if foretold(program, place) == place.said:
                 yield program
+
+
+def _of_added(place: Place) -> Iterator[Program]:
+    """One call more, before or behind the others, with a name that is a form of the first one's."""
+    if not place.due or len(place.said) != len(place.due) + 1 or place.of is None:
+        return
+    for at, others, where in ((0, place.said[1:], "before"), (-1, place.said[:-1], "behind")):
+        name, given = place.said[at]
+        if others != place.due or name in place.of.case.wires:
+            continue
+        for form in of_forms(Place("name", "", {}, due=place.due[0][0], said=name, of=place.of)):
+
+            def foretell(p: Place, n: int = at, f: Program = form, g: Any = given) -> Any:
+                new = (f.foretell(Place("name", "", {}, due=p.due[0][0], of=p.of)), g)
+                return ([new, *p.due] if n == 0 else [*p.due, new]) if isinstance(new[0], str) else NOTHING
+
+            yield Program(
+                f"one call more {where} the others, its name that of the first: {form.told}", foretell, form.cost
+            )
 
 
 def _of_turn(place: Place, change: Change) -> Any:
@@ -220,6 +241,7 @@ _TURNS: Mapping[str, Callable[[Place], Any]] = {
     "all calls come in the last turn": lambda p: _at_once(p, -1),
     "all calls come in the first turn": lambda p: _at_once(p, 0),
     "calls come one turn late": _late,
+    "turns are in reverse order": lambda p: _due_in(p, len(p.of.case.turns) - 1 - _number(p)),  # type: ignore[union-attr]
     "the first offered function is called before, without arguments": lambda p: _beside(p, False),
     "the first offered function is called behind, without arguments": lambda p: _beside(p, True),
     "every offered function is called with the arguments of one": _to_all,

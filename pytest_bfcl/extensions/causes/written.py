@@ -31,9 +31,9 @@ def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | N
     if lost is not None:
         return lost[0], [_due(call, case) for call in lost[1]]
     made = _CALL.search(text)
-    if made and (made.group(1) in case.wires or made.group(1).replace(".", "_") in case.wires):
-        written = _decoded(made.group().strip(), case)
-        return ("Python", written) if written else None
+    known = made is not None and (made[1] in case.wires or made[1].replace(".", "_") in case.wires)
+    if made is not None and known and (written := _decoded(made[0].strip(), case)):
+        return "Python", written
     if "Action Input:" in text and (acted := list(calls_anywhere(text, case.wires))):
         meant = due if due and acted[0].name == due[0].name else [_due(call, case) for call in acted]
         return "ReAct", meant  # one action at a time: the others follow its result
@@ -49,7 +49,7 @@ def _is_told(due: Due, text: str) -> bool:
     values = [each for value in due.said.values() for each in leaves_of(value)]
     told = text.casefold()
     return (
-        bool(values)
+        (bool(values) or f"{due.name}(" in text)
         and re.search(rf"(?<!\w){re.escape(due.name)}(?!\w)", text) is not None
         and all(
             str(each).casefold() in told or json.dumps(each, ensure_ascii=False).casefold() in told for each in values

@@ -549,6 +549,19 @@ def written(bend: Bend | None = None, change: Callable[[Said], str] | None = Non
     return bent
 
 
+def _react(said: Said) -> str:
+    name, given = said.calls[0]
+    return f"Thought: {said.question[:20]}\nAction: {name}\nAction Input: {given}"
+
+
+def _with_types(said: Said) -> str:
+    made = (
+        f"{name}({', '.join(f'{k}: {type(v).__name__} = {v!r}' for k, v in json.loads(given).items())})"
+        for name, given in said.calls
+    )
+    return f"[{', '.join(made)}]"
+
+
 IN_PROMPTS: Mapping[str, Fault] = {
     "prefix": Fault(written(FAULTS["prefix"].bend), ("name_prefix",)),
     "camel case": Fault(written(FAULTS["camel case"].bend), ("name_learned",)),
@@ -559,7 +572,7 @@ IN_PROMPTS: Mapping[str, Fault] = {
     "nested arguments": Fault(written(FAULTS["nested arguments"].bend), ("wrapped",)),
     "doubled calls": Fault(written(FAULTS["doubled calls"].bend), ("doubled",)),
     "prose around": Fault(
-        written(change=lambda said: f"Sure: {_pythonic(said)} Well."), ("text_learned",), says="`Sure: ` before"
+        written(change=lambda said: f"Sure: {_pythonic(said)} Well."), ("text_learned",), says="Sure: "
     ),
     "fence": Fault(written(change=lambda said: f"So:\n```python\n{_pythonic(said)}\n```\nDone."), ("text_learned",)),
     "header tokens": Fault(written(change=lambda said: _header(_pythonic(said))), ("tokens",)),
@@ -568,5 +581,23 @@ IN_PROMPTS: Mapping[str, Fault] = {
     "html": Fault(written(change=lambda said: html.escape(_pythonic(said))), ("encoding",)),
     "typographic quotes": Fault(written(change=lambda said: _pythonic(said).replace("'", "’")), ("text_quotes",)),
     "system prompt lost": Fault(_no_system, ("system_lost",)),
+    "colours": Fault(written(change=lambda said: f"\x1b[36m{_pythonic(said)}\x1b[0m"), ("encoding",), says="terminal"),
+    "head of a log": Fault(
+        written(change=lambda said: f"{said.rng.randint(10, 59)}:07 INFO assistant | {_pythonic(said)}"),
+        ("text_around",),
+        says="#:# INFO assistant | ",
+    ),
+    "runs on": Fault(
+        written(change=lambda said: f"{_pythonic(said)}\nUser: {said.rng.choice(_WORDS)}"),
+        ("text_around",),
+        says="User: ",
+    ),
+    "ReAct": Fault(written(change=_react), ("text_notation",), says="ReAct"),
+    "first argument without its name": Fault(
+        written(change=lambda said: re.sub(r"\((\w+)=", "(", _pythonic(said))),
+        ("text_learned",),
+        says="without its name",
+    ),
+    "types": Fault(written(change=_with_types), ("text_learned",), says="with types"),
     "random words": Fault(written(FAULTS["random words"].bend), ()),
 }

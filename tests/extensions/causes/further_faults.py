@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from pytest_bfcl.extensions.causes.raw import repaired
 from pytest_bfcl.models.oracle import answer
 from tests.extensions.causes.faults import (
     FAULTS,
@@ -187,6 +188,39 @@ def _one_parameter(said: Said) -> None:
         call[0] = f"x_{call[0]}" if len(said.schema(call[0]).get("properties") or {}) == 1 else call[0]
 
 
+def _cut_and_closed(text: str) -> str:
+    found = repaired(text[:45]) if len(text) > 45 else None
+    return text if found is None else json.dumps(found)
+
+
+def _spreadsheet(text: str) -> Any:
+    found = _DAY.fullmatch(text)
+    return (date(*map(int, found.groups())) - date(1899, 12, 30)).days if found else text
+
+
+def _added(given: str) -> str:
+    return json.dumps({**json.loads(given), "request_heartbeat": True})
+
+
+def _window(said: Said) -> None:
+    """Ollama's: what is longer is cut, and the tools with it."""
+    if len(json.dumps(said.seen)) > 1600:
+        said.seen = "x" * 1598
+        said.calls, said.text = [], "I have no tool for that."
+
+
+def _first_turns_tools(said: Said) -> None:
+    if said.turn:
+        said.seen = said.messages
+        said.calls, said.text = [], "I have no tool for that."
+
+
+def _many_tools_dropped(said: Said) -> None:
+    if len(said.tools) > 10:
+        said.seen = said.messages
+        said.calls, said.text = [], "I have no tool for that."
+
+
 _GATEWAY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
 FURTHER: Mapping[str, Fault] = {
@@ -267,6 +301,41 @@ FURTHER: Mapping[str, Fault] = {
         only(lambda said: said.entry.id in ("simple_python_4", "multiple_3"), texts(lambda text: text[::-1])),
         ("value_learned",), says="backwards",
     ),
+    # What forms, lenses, turns and prompt tokens tell.
+    "server in the name": Fault(
+        names(lambda name: f"mcp__{re.split('[._]', name)[0]}__{name}"), ("name_learned",), says="mcp__⟨"
+    ),
+    "masked but for two letters": Fault(
+        texts(lambda text: text[:2] + "*" * (len(text) - 2) if len(text) > 3 else text), ("value_learned", "masked")
+    ),
+    "a note of what is missing": Fault(
+        texts(lambda text: f"{text[:8]}... ({len(text) - 8} more chars)" if len(text) > 8 else text),
+        ("value_learned",), says="its length less 8",
+    ),
+    "cut and repaired": Fault(raw(_cut_and_closed), ("raw_learned",), says="cut after 45 letters, and closed"),
+    "names sorted": Fault(
+        arguments(lambda given: dict(zip(sorted(given), given.values(), strict=True))),
+        ("raw_learned",), says="alphabet",
+    ),
+    "nulls of other tools": Fault(
+        arguments(lambda given: {**given, **{f"other_{n}": None for n in range(3)}}), ("nulls",)
+    ),
+    "an agent before": Fault(
+        calls(lambda made: made and [[f"transfer_to_{made[0][0].split('_')[0]}_agent", "{}"], *made]),
+        ("reply_learned", "extra_call"), says="transfer_to_",
+    ),
+    "days of a spreadsheet": Fault(texts(_spreadsheet), ("value_learned",), says="since 1899-12-30"),
+    "whole numbers in lists": Fault(
+        lists(lambda value: [str(each) if type(each) is int else each for each in value]),
+        ("value_learned", "number_text"),
+    ),
+    "extra in the last call": Fault(
+        calls(lambda made: [*made[:-1], *([[made[-1][0], _added(made[-1][1])]] if made else [])]),
+        ("key_extra",), "in the last call",
+    ),
+    "a window": Fault(_window, ("window",), says="400 tokens"),
+    "tools of the first turn only": Fault(_first_turns_tools, ("later_tools_lost",)),
+    "tools dropped where many": Fault(_many_tools_dropped, ("tools_lost", "first_tool_only"), "tools"),
     # Mixtures: each is named.
     "extra beside style": Fault(
         both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")
@@ -330,6 +399,14 @@ def _is_single(line: dict[str, Any]) -> bool:
     return bool(isinstance(line["output"], list) and line["output"] and isinstance(line["output"][0], dict))
 
 
+def _turns_reversed(lines: Stored) -> Stored:
+    return [{**line, "output": line["output"][::-1]} if "turn" in line["category"] else line for line in lines]
+
+
+def _first_turns(lines: Stored) -> Stored:
+    return [{**line, "output": line["output"][:1]} if "turn" in line["category"] else line for line in lines]
+
+
 def _some_dropped(lines: Stored) -> Stored:
     rng = random.Random(3)
 
@@ -356,5 +433,7 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "dates of a spreadsheet": (
         _arguments(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\3/\2/\1", text)), ("date_order",)
     ),
+    "turns in reverse order": (_turns_reversed, ("reply_learned",)),
+    "first turns only": (_first_turns, ("turns_missing",)),
     "some dropped": (_some_dropped, ()),
 }  # fmt: skip
