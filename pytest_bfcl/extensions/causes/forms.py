@@ -234,7 +234,7 @@ def _parts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
 
 
 def letters(number: int) -> str:
-    """So many letters, in words."""
+    """A number of letters, in words."""
     return "letter" if number == 1 else f"{number} letters"
 
 

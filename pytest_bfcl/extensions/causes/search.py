@@ -188,7 +188,7 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
 
 
 def _silent_together(groups: list[Group]) -> list[Group]:
-    """The groups; replies without a call, in whatever words, as one where tools explain all of them."""
+    """The groups; replies without a call as one where lost tools explain all of them."""
     silent = [group for group in groups if group.why[0] in _SILENT]
     if len(silent) < 2:
         return groups
