@@ -112,7 +112,8 @@ def test_states(expectation: dict[str, Any], observed: Any, reason: str | None) 
 
 
 def test_a_conversation_that_lacks_a_turn_ended_early() -> None:
-    assert verdict({"answer": "euro"}, asked=3).reason == "multi_turn:force_terminated"
+    ended = verdict({"answer": "euro"}, asked=3)
+    assert (ended.reason, ended.detail["last_turn"]) == ("multi_turn:force_terminated", 1)
 
 
 def test_what_verdicts_tell() -> None:

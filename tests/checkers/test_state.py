@@ -98,6 +98,8 @@ def test_state_difference_tells_only_what_differs() -> None:
     [
         ("tea", 5, ("tea", 5)),
         (["tea"], "tea", (["tea"], "tea")),
+        ("x" * 300, 5, ("x" * 300, 5)),
+        ("x" * 301, 5, ("x" * 300 + "…", 5)),
         ("tea", "x" * 500, ("tea", "x" * 299 + "…")),
         ("x" * 500 + "a", "x" * 500 + "b", ("…" + "x" * 100 + "a", "…" + "x" * 100 + "b")),
     ],

@@ -48,9 +48,11 @@ def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | 
         ("integer", float("nan"), [1], "type_error:simple"),
         ("tuple<integer>", (1, 2), [[1, 2]], None),
         ("array<string>", ("x",), [["x"]], "type_error:simple"),
+        ({"type": "array", "items": {"type": "string"}}, [1], [["a"]], "type_error:nested"),
+        ({"items": {"type": "string"}}, [1], [["a"]], "value_error:list/tuple"),
     ],
 )
-def test_precedence(word: str, value: Any, answers: list[Any], expected: str | None) -> None:
+def test_precedence(word: str | dict[str, Any], value: Any, answers: list[Any], expected: str | None) -> None:
     assert reason(word, value, answers) == expected
 
 

@@ -24,6 +24,8 @@ def test_a_summary_says_what_calls_were_worth() -> None:
     for form in ({"calls": 2, "unknown": 1}, {"calls": 2}):
         tally.add(Conduct("a", DATE, True, called=True, form=form))  # type: ignore[arg-type]
     tally.add(Conduct("b", DATE, True, form={"calls": 0}, empty=True))
+    tally.add(Conduct("c", DATE, None))
+    assert tally.entries["errors"] == 1
     counts = tally.to_dict()
     assert counts is not None
     assert counts["valid_share"] == 0.75
