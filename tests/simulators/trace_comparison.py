@@ -41,9 +41,6 @@ WORDING: Mapping[str, frozenset[str]] = {
 }
 """Class → top-level result keys (``key`` or ``method.key``) whose texts are free wording."""
 
-LONG_CONTEXT_CLASSES = frozenset({"GorillaFileSystem", "TradingBot", "TravelAPI", "VehicleControlAPI"})
-"""Classes whose long-context variant needs the official texts to give the recorded results."""
-
 
 class Wording:
     """A one-to-one correspondence between recorded texts and ours, per place."""
