@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation.world import in_thread
 from pytest_bfcl.entry_points import look_here
 from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, NoFactory, factory_of, mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
@@ -171,5 +170,7 @@ async def _called(function: Callable[[str], Any], message: str) -> Any:
     inner = function.func if isinstance(function, functools.partial) else function
     if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__):
         return await function(message)
+    from pytest_bfcl.conversation.world import in_thread  # heavy, and `--help` imports this room
+
     result = await in_thread(function, message)
     return await result if inspect.isawaitable(result) else result
