@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.agents.episode import Agent
-from pytest_bfcl.extensions.agents.workdir import kill_group
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
@@ -233,6 +232,8 @@ def _drain(stream: IO[str], said: collections.deque[str]) -> None:
 
 def _end(process: subprocess.Popen[str]) -> None:
     """The process and all that it started."""
+    from pytest_bfcl.extensions.agents.workdir import kill_group  # heavy, and `--help` imports this room
+
     kill_group(process)
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
