@@ -152,6 +152,10 @@ def test_pieces_of_calls(pieces, calls):
          {"content": [{"type": "text", "x": 1}, {"type": "text", "text": "b"}, {"type": "text"}]}, True),
         ([{"content": [{"type": "text", "text": "a"}]}, {"content": "b"}],
          {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, True),
+        ([{"content": [{"type": "text", "text": "a"}, "b"]}], {"content": [{"type": "text", "text": "a"}, "b"]}, True),
+        ([{"content": [{"type": "x", "thinking": ["a"]}, {"type": "x", "thinking": "b"}]}],
+         {"content": [{"type": "x", "thinking": ["a"]}, {"type": "x", "thinking": "b"}]}, True),
+        ([{"role": "assistant"}, {"content": "assistant"}], {"content": "assistant"}, True),
     ],
 )  # fmt: skip
 def test_pieces_of_messages(deltas, message, started):
