@@ -10,7 +10,9 @@ import asyncio
 import collections
 import contextlib
 import json
+import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -240,3 +242,12 @@ def _end(process: subprocess.Popen[str]) -> None:
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.close()
+
+
+def kill_group(process: asyncio.subprocess.Process | subprocess.Popen[str]) -> None:
+    """End the leader of a session, with all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

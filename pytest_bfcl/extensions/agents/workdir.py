@@ -9,8 +9,6 @@ import asyncio
 import contextlib
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +19,7 @@ from typing import Any
 from pytest_bfcl.dataset.expectation import ABSENT, State
 from pytest_bfcl.dataset.inputs import link_target, short_digest, template_parts
 from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, TemplateCopy
+from pytest_bfcl.extensions.agents.pool import kill_group
 from pytest_bfcl.extensions.sql.tables import all_tables, query_file
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plain_text import clean
@@ -196,12 +195,3 @@ def _copy(source: Path, target: Path, limit: int) -> int:
     if source.is_dir():
         target.mkdir(exist_ok=True)
     return total
-
-
-def kill_group(process: asyncio.subprocess.Process | subprocess.Popen[str]) -> None:
-    """End the leader of a session, with all that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
