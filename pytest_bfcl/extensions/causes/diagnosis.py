@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_bfcl.collector import fewer_collections
 from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
@@ -222,7 +223,8 @@ def _causes(lines: list[Fields], find: Find | None) -> list[Cause]:
     from pytest_bfcl.extensions.causes.search import causes_of
 
     assert find is not None
-    return causes_of(Cases.of(lines, find))[0]
+    with fewer_collections():  # places of all entries live until the end
+        return causes_of(Cases.of(lines, find))[0]
 
 
 def _proof(cause: Cause) -> str:
