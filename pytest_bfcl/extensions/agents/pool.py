@@ -234,8 +234,6 @@ def _drain(stream: IO[str], said: collections.deque[str]) -> None:
 
 def _end(process: subprocess.Popen[str]) -> None:
     """The process and all that it started."""
-    from pytest_bfcl.extensions.agents.workdir import kill_group  # heavy, and `--help` imports this room
-
     kill_group(process)
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
