@@ -111,7 +111,7 @@ def _word(schema: object, key: str) -> object:
 
 
 def _key_relations(said: str, due: str, order: list[str]) -> list[Relation]:
-    weak = ("cut", "begin_cut", "letter", "digits")
+    weak = ("cut", "begin_cut", "digits")
     found = [each for each in of_texts(said, due) if each.key not in weak or len(said) > 2]
     number = re.fullmatch(r"(\D{0,20}?)(\d{1,2})", said)
     if number is not None and due in order and int(number.group(2)) in (order.index(due), order.index(due) + 1):

@@ -326,10 +326,7 @@ def _counts(
         if again == step and left:
             yield Place("count", "", here, (("arguments_of_other", ""),), put_right(at, due[left.pop(0)]), at)
             continue
-        others = [each.raw for _, _, each in places if each.name == call.name and each.given is not None]
-        if call.given is None and any(each.startswith(call.raw) for each in others):
-            key, told = "cut_copies", ""
-        elif is_earlier(case, call, number):
+        if is_earlier(case, call, number):
             key, told = "earlier_again", ""
         elif again is not None:
             key, told = ("doubled", "") if again == step else ("repeated_steps", "")

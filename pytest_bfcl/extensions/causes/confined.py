@@ -311,8 +311,6 @@ def _absent(place: Place) -> bool:
 _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "defaults": _absent,
     "key_extra": lambda place: not _absent(place),
-    "first_word": lambda place: place.features.get("words", 0) > 1,
-    "last_word": lambda place: place.features.get("words", 0) > 1,
     "digits": lambda place: bool(place.features.get("digits")),
     "date_order": lambda place: _DATE.search(str(place.due)) is not None,
     "date_format": lambda place: re.search(r"\d\D\d", str(place.due)) is not None,

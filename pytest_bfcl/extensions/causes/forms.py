@@ -54,10 +54,10 @@ def of_forms(place: Place) -> Iterator[Program]:
         yield from _of_structure(place)
         return
     kind = type(said)
-    for cost, parts in _forms(place, str(said)):
+    for _, parts in _forms(place, str(said)):
         if _is_itself(parts) or not any(isinstance(each, Source) for each in parts):
             continue
-        yield Program(_told(parts), _joined(parts, kind), max(1, round(cost)))
+        yield Program(_told(parts), _joined(parts, kind), len(parts))
 
 
 def _as(kind: type, text: Any) -> Any:

@@ -171,13 +171,6 @@ def _affixed(said: str, due: str) -> Relation | None:
     return Relation("prefix", before[:60]) if before else Relation("suffix", after[:60])
 
 
-def _part(said: str, due: str) -> Relation | None:
-    words = due.split()
-    if len(words) > 1 and said in (words[0], words[0].rstrip(",;:")):
-        return Relation("first_word")
-    return Relation("last_word") if len(words) > 1 and said == words[-1] else None
-
-
 def _cut(said: str, due: str) -> Relation | None:
     begin = re.sub(r"\s?(?:…|\.{3})$|(?<=\w{3})[_-]?(?=[a-f]*\d)[0-9a-f]{4,12}$", "", said) if len(said) > 3 else said
     if due.startswith(said) or (begin and len(begin) < len(due) and due.startswith(begin)):
@@ -277,20 +270,6 @@ def _skeleton(pattern: str, key: str) -> Callable[[str, str], Relation | None]:
     return rule
 
 
-def _letter(said: str, due: str) -> Relation | None:
-    if len(due) < 4 or abs(len(said) - len(due)) > 1:
-        return None
-    begin = next((i for i, (a, b) in enumerate(zip(said, due, strict=False)) if a != b), min(len(said), len(due)))
-    ends = [(said[begin + 1 :], due[begin + 1 :]), (said[begin + 1 :], due[begin:]), (said[begin:], due[begin + 1 :])]
-    turned = said[begin : begin + 2] == due[begin : begin + 2][::-1] and said[begin + 2 :] == due[begin + 2 :]
-    return Relation("letter") if turned or any(a == b for a, b in ends) else None
-
-
-def _words(said: str, due: str) -> Relation | None:
-    one, other = said.split(), due.split()
-    return Relation("word_order") if len(one) > 1 and one != other and sorted(one) == sorted(other) else None
-
-
 _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
     _invisible,
     *(_undone(undo, told) for told, _, undo in ENCODINGS),
@@ -303,10 +282,7 @@ _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
     masked,
     _style,
     _affixed,
-    _part,
     _cut,
     lambda said, due: Relation("space") if said.split() == due.split() else None,
     _skeleton(r"\d", "digits"),
-    _letter,
-    _words,
 )

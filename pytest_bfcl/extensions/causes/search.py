@@ -28,7 +28,7 @@ _OF_ARGUMENTS = {"value", "key"}
 """Levels of which a run has so many places that a few are slips."""
 _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
 """Loose kinds that are named if most places have them."""
-_WEAK = dict.fromkeys(("value_letter", "digits", "enum"), 0.6)
+_WEAK = dict.fromkeys(("digits", "enum"), 0.6)
 """Relations that hold by accident more often: others count first."""
 _OF_WHOLES = ("raw_learned", "reply_learned", "text_learned")
 OF_WHOLES = 0.15
@@ -105,7 +105,7 @@ class Cause:
     def title(self) -> str:
         """What happened, in words."""
         title = self.kind.title
-        if not self.told and self.key not in ("name_same", "same_value"):
+        if not self.told and self.key != "name_same":
             title = re.sub(r" \({told}\)| after {told} characters", "", title).replace("`{told}`", "a changing text")
         text = title.format(told=self.told or "changing ones")
         return f"{text}, only {self.where}" if self.where is not None else text
@@ -276,8 +276,6 @@ def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tupl
 def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
     """Without a parameter that makes no separate cause."""
     key, told = why
-    if key == "value_other" and told in constant:
-        return ("same_value", told)
     if key == "name_other" and told in constant:
         return ("name_same", told)
     kind = KINDS.get(key)
@@ -285,15 +283,15 @@ def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
 
 
 def _constants(found: Sequence[Found]) -> frozenset[str]:
-    """Values that replace many different ones."""
+    """Names that replace many different ones."""
     meant: defaultdict[str, set[str]] = defaultdict(set)
     total = 0
     for each in found:
         for place in each.differences:
-            if place.level in ("value", "name") and not each.case.passed:
+            if place.level == "name" and not each.case.passed:
                 total += 1
                 for key, told in place.candidates:
-                    if key in ("value_other", "name_other"):
+                    if key == "name_other":
                         meant[told].add(repr(place.due)[:80])
     return frozenset(told for told, due in meant.items() if len(due) >= max(4, 0.1 * total))
 

@@ -363,7 +363,9 @@ FAULTS: Mapping[str, Fault] = {
     "broken encoding": Fault(texts(_mojibake), ("encoding",)),
     "header tokens": Fault(names(_header), ("tokens", "name_prefix"), says="header"),
     "context lost": Fault(_context_lost, ("history_lost",)),
-    "first word only": Fault(texts(lambda text: (text.split() or [text])[0]), ("first_word",)),
+    "first word only": Fault(
+        texts(lambda text: (text.split() or [text])[0]), ("value_learned",), says="only their first word"
+    ),
     "doubled calls": Fault(calls(lambda made: [each for call in made for each in (call, list(call))]), ("doubled",)),
     "dates turned": Fault(texts(_turned), ("date_order",)),
     "numbers as texts": Fault(numbers(str), ("number_text",)),
@@ -468,13 +470,15 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "required lost": Fault(by_schema(_required_lost), ("key_lost",), says="required"),
     "last lost now and then": Fault(seldom(0.3, arguments(_last_lost)), ("key_lost",), says="last"),
-    "lists reversed": Fault(lists(lambda value: value[::-1]), ("list_reversed",)),
+    "lists reversed": Fault(lists(lambda value: value[::-1]), ("value_learned",), says="reverse order"),
     "lists cut": Fault(lists(lambda value: value[:1]), ("value_learned",), says="lists only the first"),
     "inverted": Fault(lambda said: said.each_value(lambda v: not v if isinstance(v, bool) else v), ("inverted",)),
     "thousands": Fault(numbers(lambda value: f"{value:,}"), ("number_text",)),
     "names of arguments": Fault(by_schema(_argument_names), ("argument_name",)),
     "misspelt": Fault(texts(lambda text: f"{text[:2]}x{text[3:]}" if len(text) > 3 else text), ("value_learned",)),
-    "words turned": Fault(texts(lambda text: " ".join(text.split()[::-1])), ("word_order",)),
+    "words turned": Fault(
+        texts(lambda text: " ".join(text.split()[::-1])), ("value_learned",), says="words in reverse order"
+    ),
     "calls turned": Fault(calls(lambda made: made[::-1]), ("reply_learned",), says="calls are in reverse order"),
     "calls inside a call": Fault(_in_parallel, ("call_inside",), says="multi_tool_use"),
     "always calls": Fault(_always_calls, ("undue",)),
@@ -503,7 +507,9 @@ FAULTS: Mapping[str, Fault] = {
     "taken apart": Fault(arguments(lambda given: _inner_out(given, "{}.{}")), ("flattened",)),
     "taken apart without names": Fault(arguments(lambda given: _inner_out(given, "{1}")), ("flattened",)),
     "lists of one lost": Fault(lists(lambda value: value[0] if len(value) == 1 else value), ("unlisted",)),
-    "lists as objects": Fault(lists(lambda value: dict(enumerate(value))), ("list_object",)),
+    "lists as objects": Fault(
+        lists(lambda value: dict(enumerate(value))), ("value_learned",), says="object with numbers"
+    ),
     "values escaped": Fault(texts(html.escape), ("encoding",), says="HTML"),
     "escapes of Python": Fault(texts(lambda text: text.encode("unicode_escape").decode()), ("encoding",)),
     "compact dates": Fault(
