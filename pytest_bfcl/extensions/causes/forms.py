@@ -318,7 +318,7 @@ def _of_structure(place: Place) -> Iterator[Program]:
         if isinstance(value, str) or is_number(value):
             for _, parts in _forms(place, str(value))[:1]:
                 sources = [each for each in parts if isinstance(each, Source)]
-                if sources and (place.level != "raw" or sources[0].told == _WHOLE):
+                if sources and (place.level != "raw" or sources[0].told in (_WHOLE, "the question")):
                     joined = Source(_shown(parts), _joined(parts, type(value)))
                     used.append(joined)
                     return joined

@@ -16,7 +16,7 @@ _WORDS = ("description", "title", "type", "format", "default", "minimum", "maxim
 def offered_at(place: Place) -> Offered:
     """What could be said at a place, described; nothing for places of whole replies."""
     given = {"value": of_value, "key": of_key, "name": of_name}.get(place.level)
-    if place.level == "text" and place.of is not None:
+    if place.level in ("text", "raw") and place.of is not None:
         yield from _asked(place.of)
     if place.of is None or given is None:
         return

@@ -472,11 +472,15 @@ def _growing(calls: Calls) -> Calls:
     return found
 
 
-def _per_element(calls: Calls) -> Calls:
+def _per_element(calls: Calls, listed: bool) -> Calls:
     found: Calls = []
     for name, given in calls:
         key = next((key for key, value in given.items() if isinstance(value, list) and len(value) > 1), None)
-        found += [(name, given)] if key is None else [(name, {**given, key: [each]}) for each in given[key]]
+        found += (
+            [(name, given)]
+            if key is None
+            else [(name, {**given, key: [each] if listed else each}) for each in given[key]]
+        )
     return found
 
 
@@ -507,7 +511,8 @@ CALLS: Mapping[str, Callable[[Calls], Calls]] = {
     "of calls of one function only the first arrives": lambda calls: _one_of_each(calls, False),
     "calls have the arguments of earlier calls as well": _growing,
     "calls are split: one for each argument": lambda calls: [(n, {k: v}) for n, g in calls for k, v in g.items()],
-    "calls are split: one for each element of a list": _per_element,
+    "calls are split: one for each element of a list, in a list": lambda calls: _per_element(calls, True),
+    "calls are split: one for each element of a list": lambda calls: _per_element(calls, False),
     "calls have the arguments of the next call": lambda calls: _moved(calls, 1),
     "calls have the arguments of the call before": lambda calls: _moved(calls, -1),
     "calls have the arguments of the first call": lambda calls: [(name, calls[0][1]) for name, _ in calls],

@@ -43,8 +43,9 @@ def equal(told: Any, said: Any) -> bool:
     if isinstance(told, bool) or isinstance(said, bool):
         return told is said
     if is_number(told) and is_number(said):
-        digits = len(repr(float(said)).partition(".")[2]) if "e" not in repr(said) else 12
-        return math.isclose(told, said, rel_tol=1e-9, abs_tol=0.5000001 * 10.0 ** -max(digits, 2))
+        exact = "e" in repr(said) or said == int(said)
+        digits = 12 if exact else len(repr(float(said)).partition(".")[2])
+        return math.isclose(told, said, rel_tol=1e-9, abs_tol=0.5000001 * 10.0**-digits)
     return type(told) is type(said) and bool(told == said)
 
 

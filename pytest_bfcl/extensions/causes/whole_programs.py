@@ -118,10 +118,19 @@ def of_lines(places: Sequence[Place]) -> Iterator[Program]:
                     yield Program(told, lambda p, k=keep, b=bound: k(p.due, b) if is_number(p.due) else NOTHING, 2)
 
 
+UNITS = (2.20462, 0.453592, 1.60934, 0.621371, 3.28084, 0.3048, 2.54, 0.393701, 3.6, 0.264172, 3.78541, 1.8)
+"""Factors between units, which rounded numbers show only nearly; within this of them."""
+_ALMOST = 0.004
+
+
 def _line(slope: float, offset: float) -> Iterator[Program]:
     if not slope or (abs(slope - 1) < 1e-9 and abs(offset) < 1e-9):
         return
     slope, offset = float(f"{slope:.6g}"), round(offset, 4)
+    if not offset:
+        for unit in UNITS:
+            if slope != unit and abs(slope / unit - 1) < _ALMOST:
+                yield from _line(unit, 0.0)
     near = next(
         (q / p for p in (1, 2, 3, 4, 5, 6, 8, 9, 12) for q in [round(slope * p)] if q and abs(q / p - slope) < 2e-5),
         slope,

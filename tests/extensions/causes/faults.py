@@ -451,7 +451,7 @@ FAULTS: Mapping[str, Fault] = {
         only(lambda said: len(json.dumps([said.messages, said.tools])) > 2500, instead("")), ("empty",), "longer"
     ),
     # Variants: the same classes, bent otherwise.
-    "months as words": Fault(texts(_month_words), ("date_format",)),
+    "months as words": Fault(texts(_month_words), ("value_learned", "date_format")),
     "changing prefix": Fault(
         _renamed(lambda said, name: f"call_{said.rng.randrange(16**8):08x}_{name}"), ("name_prefix",)
     ),
@@ -513,7 +513,7 @@ FAULTS: Mapping[str, Fault] = {
     "values escaped": Fault(texts(html.escape), ("encoding",), says="HTML"),
     "escapes of Python": Fault(texts(lambda text: text.encode("unicode_escape").decode()), ("encoding",)),
     "compact dates": Fault(
-        texts(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\1\2\3", text)), ("date_format",)
+        texts(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\1\2\3", text)), ("value_learned", "date_format")
     ),
     "percent in raw": Fault(raw(quote), ("json_encoded",), says="percent"),
     "comma too many": Fault(raw(lambda text: text[:-1] + ",}"), ("json_commas",)),
