@@ -36,6 +36,8 @@ def kill_and_continue(bench: Bench, moments: int, seed: int, *more: str) -> None
         until = time.monotonic() + chance.uniform(0, 0.05)
         while process.poll() is None and (time.monotonic() < until or not server.in_flight()):
             time.sleep(0.001)
+        if process.poll() is not None and moment > 1:  # through already: a quick machine
+            break
         assert process.poll() is None, f"the run was through before moment {moment}"
         process.kill()
         process.wait()
@@ -161,10 +163,12 @@ def test_there_is_always_a_summary_and_nothing_is_paid_twice(bench: Bench, door:
     if goal == ALL:  # somewhere in the end of the run
         time.sleep((moment - ALL // 3) * 0.05)
     code, text = ended(process, signal.SIGINT if moment % 3 == 2 else signal.SIGTERM)
+    kept = bool(bench.records())
     state = bench.summary()["fingerprint"]["state"]
     if goal < ALL - 8:
         assert (code, state) == (2, "stopped:interrupted"), text
-        assert "results are kept" in text
+        assert "to resume" in text
+        assert "results are kept" in text or not kept
     else:  # it may have been over, or as good as over
         assert state in ("finished", "stopped:interrupted")
         assert code == 2 or (state == "finished" and code in (0, -signal.SIGTERM, -signal.SIGINT)), text
