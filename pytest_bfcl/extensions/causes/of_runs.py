@@ -77,13 +77,19 @@ def _of_file(path: Path, data: str, mode: str) -> list[Diagnosis]:
     if any("outcome" not in line for line in lines):
         lines = [{"mode": mode, **line} if mode else line for line in lines]
         judged = list(score_lines(lines, dataset, ahead=lines))
-        if data == "auto" and not beside.is_file() and 2 * _strange(judged) > len(judged) and dataset.name != "bundled":
+        if (
+            data == "auto"
+            and not beside.is_file()
+            and 10 * _strange(judged) > len(judged)
+            and dataset.name != "bundled"
+        ):
             other = open_data("bundled")  # its ids are the same
             again = list(score_lines(lines, other, ahead=lines))
             if _strange(again) < _strange(judged):
                 dataset, judged = other, again
         _say_what_was_judged(path, dataset, judged)
-        lines = [{"model": path.name, **_line(line, verdict)} for line, verdict in zip(lines, judged, strict=True)]
+        pairs = [pair for pair in zip(lines, judged, strict=True) if "error" not in pair[1]]
+        lines = [{"model": path.name, **_line(line, verdict)} for line, verdict in pairs]
     return diagnose(lines, _find_in(dataset))
 
 
@@ -95,14 +101,20 @@ def _say_what_was_judged(path: Path, dataset: DataSet, judged: Sequence[Fields])
     say(f"judged with the {dataset.name} data; --data names others", file=sys.stderr)
     if errors:
         say(f"{counted(len(errors), 'line')} of {path} not judged, the first: {errors[0]}", file=sys.stderr)
-    strange = _strange(judged)
+    strange = sum(bool(_facts(each).get("unknown")) for each in judged)
     if 2 * strange > len(judged):
         say(f"{strange} of {len(judged)} replies call functions that these entries do not offer", file=sys.stderr)
 
 
 def _strange(judged: Sequence[Fields]) -> int:
-    """Replies that call functions that their entries do not offer."""
-    return sum(bool(isinstance(each.get("facts"), dict) and each["facts"].get("unknown")) for each in judged)
+    """Replies of no entry of the data, or that call functions that theirs do not offer."""
+    return sum("error" in each or bool(_facts(each).get("unknown")) for each in judged)
+
+
+def _facts(verdict: Fields) -> Fields:
+    """The facts of a verdict; empty without any."""
+    facts = verdict.get("facts")
+    return facts if isinstance(facts, dict) else {}
 
 
 def _data_beside(path: Path) -> DataSet:
