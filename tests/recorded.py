@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -26,6 +27,12 @@ def same_as_recorded(file: Path, rows: Iterable[Any]) -> None:
     changed = [(old, new) for old, new in zip(recorded, found, strict=False) if old != new]
     assert changed[:3] == [], f"{file.name} says otherwise; if this is meant, {RECORD}=1 pytest … writes it anew"
     assert len(found) == len(recorded), f"{file.name} has another number of rows; {RECORD}=1 pytest … writes it anew"
+
+
+def counted(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """Every different row once, with how often it came."""
+    found = Counter(json.dumps(plain(row), default=str) for row in rows)
+    yield from ([count, json.loads(row)] for row, count in found.items())
 
 
 def tried(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

@@ -33,7 +33,7 @@ from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import ProviderState, Reply, Step, ToolCall, Transcript, Turn
-from tests.recorded import plain, same_as_recorded, tried
+from tests.recorded import counted, plain, same_as_recorded, tried
 
 HERE = Path(__file__).parent / "recorded"
 DATA = open_data("bundled")
@@ -205,14 +205,7 @@ def test_what_is_sent() -> None:
                 ],
             ]
 
-    def packed() -> Iterator[Any]:
-        fates: dict[str, int] = {}
-        for row in rows():
-            found = json.dumps(plain(row), default=str)
-            fates[found] = fates.get(found, 0) + 1
-        yield from ([count, json.loads(found)] for found, count in fates.items())
-
-    same_as_recorded(HERE / "sent.jsonl", packed())
+    same_as_recorded(HERE / "sent.jsonl", counted(rows()))
 
 
 def test_prices_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:

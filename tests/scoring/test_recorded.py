@@ -50,7 +50,7 @@ from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, score
 from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson
 from pytest_bfcl.scoring.summary import full_sizes, sizes_of, summarise
 from pytest_bfcl.settings import Price, Settings
-from tests.recorded import plain, same_as_recorded, tried
+from tests.recorded import counted, plain, same_as_recorded, tried
 from tests.runs.samples import fingerprint
 from tests.scoring.samples import SPEC, entry_id, line, saved
 
@@ -518,14 +518,7 @@ def test_scopes_and_conduct() -> None:
                     }
                 )
 
-    def packed() -> Iterator[Any]:
-        fates: dict[str, int] = {}
-        for row in rows():
-            found = json.dumps(plain(row), default=str)
-            fates[found] = fates.get(found, 0) + 1
-        yield from ([count, json.loads(found)] for found, count in fates.items())
-
-    same_as_recorded(HERE / "scopes.jsonl", packed())
+    same_as_recorded(HERE / "scopes.jsonl", counted(rows()))
 
 
 def test_samples_without_common_entries() -> None:

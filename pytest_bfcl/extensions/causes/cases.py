@@ -23,7 +23,7 @@ from pytest_bfcl.scoring.statistics import cluster_of
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.python_syntax import exact_text
-from pytest_bfcl.tools.schemas import compile_tools
+from pytest_bfcl.tools.schemas import compile_tools, wire_names
 from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, wire_name
 
 COMPARED = ("ast", "irrelevance", "relevance", "state")
@@ -108,6 +108,13 @@ class Case:
         """All text of the entry's messages."""
         return " ".join(str(each.get("content")) for turn in self.entry.question for each in turn)
 
+    @cached_property
+    def right_texts(self) -> list[str]:
+        """The right answer to the prompt of every turn; empty texts for native calls."""
+        if self.transcript.mode != "prompt":
+            return [""] * len(self.turns)
+        return [answer(self.entry, "prompt", number).text or "" for number in range(len(self.turns))]
+
     def due(self, turn: int) -> list[Due]:
         """The expected calls of a turn."""
         entry, checker = self.entry, self.entry.row.checker
@@ -120,7 +127,7 @@ class Case:
         if checker not in ("ast", "relevance"):
             return []
         right = _calls_of(answer(entry, "fc"))
-        names = {wire_name(str(each.get("name"))): str(each.get("name")) for each in entry.all_functions}
+        names = wire_names(entry.all_functions)
         accepted = [each for each in entry.possible_answer or () if isinstance(each, Mapping) and each]
         found = []
         for number, call in enumerate(right):

@@ -14,7 +14,7 @@ INSIDE, OUTSIDE, COVERED = 0.8, 0.1, 0.9
 """Limits: the share of places inside with the difference, the share outside, the share of all differences inside."""
 LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
 SHARP = 0.96
-"""The first two for a line of the run, which something can always be beyond of."""
+"""`INSIDE`, and what is left of it `OUTSIDE`, for lines of the run: some line can always be found."""
 MOSTLY = 0.7
 """The same for conversations compared with single turns, where conversations may fail alone."""
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6

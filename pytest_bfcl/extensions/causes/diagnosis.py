@@ -21,7 +21,7 @@ from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, spre
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.extensions.causes.search import Cause
+    from pytest_bfcl.extensions.causes.cause import Cause
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 EXAMPLES = 2

@@ -18,7 +18,6 @@ from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, 
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text, what_is_around
-from pytest_bfcl.models.oracle import answer
 
 REFUSED = re.compile(
     r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b(?! wait).{0,40}\b"
@@ -161,8 +160,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             of = Context(case, turn, number)
             found.places.append(Place("reply", "", about, due=_told(turn), said=said, of=of))
             found.places += of_calls(case, turn, number, about, elsewhere.gap)
-        if case.transcript.mode == "prompt" and turn.due:
-            right, of = answer(case.entry, "prompt", number).text, Context(case, turn, number)
+        if (right := case.right_texts[number]) and turn.due:
+            of = Context(case, turn, number)
             found.places.append(Place("text", "", about, due=right, said=_text(case, number, 1), of=of))
     if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
         for place in found.differences:  # of right turns
@@ -280,12 +279,13 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
     text = _text(case, number)
     thoughts = " ".join(step.reply.reasoning or "" for step in steps).strip()
     restored = restore(number, turn.due)
-    right = answer(case.entry, "prompt", number).text if case.transcript.mode == "prompt" and turn.due else None
-    if right and (around := what_is_around(_text(case, number, 1), right)):
-        return tuple(("text_around", told) for told in around), restored
-    if case.transcript.mode == "prompt" and (mended_text := calls_of_text(_text(case, number, 1), case)) is not None:
-        key, told, calls = mended_text
-        return ((key, told),), restore(number, calls)
+    if case.transcript.mode == "prompt":
+        first, right = _text(case, number, 1), case.right_texts[number]
+        if right and (around := what_is_around(first, right)):
+            return tuple(("text_around", told) for told in around), restored
+        if (mended_text := calls_of_text(first, case)) is not None:
+            key, told, calls = mended_text
+            return ((key, told),), restore(number, calls)
     if '"parameters"' in text and any(str(each.get("description")) in text for each in case.entry.function):
         return (("tools_echoed", ""),), restored
     for said, key in ((text, "call_in_text"), (thoughts, "call_in_thoughts")):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from pytest_bfcl.extensions.causes.offered import offered_at
+from pytest_bfcl.extensions.causes.offered import offered_at, one_offered
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import TEXTS, TROUBLE, WRITERS
 from pytest_bfcl.extensions.causes.programs import Program, equal, is_number, made_of
@@ -22,14 +22,18 @@ LONGEST, MOST_EDGES, MOST_FORMS = 400, 160, 10
 SEPARATORS = " ,.;:-_/|()'\"@#\n"
 _A_CONSTANT, _A_SIGN, _A_LONG_SIGN = 0.5, 0.4, 0.1
 """Costs of a constant piece: for being one, for each sign, for each sign from the twentieth on."""
+FEW = 4
+"""Letters less than which are counted as lost, rather than the others as kept."""
 _WHOLE = "the whole"
 
 
 class Source(NamedTuple):
-    """A piece of a form. ``read``: place → text, `NOTHING` where the place has none; ``cost`` is 1 for a plain one."""
+    """A piece of a form. ``read``: expected text and place → piece, `NOTHING` for none. It may raise
+    `TROUBLE`. ``cost`` is 1 for a plain one.
+    """
 
     told: str
-    read: Callable[[Place], Any]
+    read: Callable[[str, Place], Any]
     cost: float = 1.0
 
 
@@ -76,13 +80,13 @@ def _is_itself(parts: Sequence[Part]) -> bool:
 
 
 def _written(parts: Sequence[Part], place: Place) -> Any:
-    told = []
-    for part in parts:
-        text = part if isinstance(part, str) else part.read(place)
+    told, due = [], text_of(place)
+    for part in parts if isinstance(due, str) else ():
+        text = part if isinstance(part, str) else part.read(due, place)
         if not isinstance(text, str):
             return NOTHING
         told.append(text)
-    return "".join(told)
+    return "".join(told) if told else NOTHING
 
 
 def _told(parts: Sequence[Part]) -> str:
@@ -92,18 +96,27 @@ def _told(parts: Sequence[Part]) -> str:
         (source,) = sources
         at = parts.index(source)
         before, behind = "".join(map(str, parts[:at])), "".join(map(str, parts[at + 1 :]))
-        signs = " and ".join(f"`{sign}` {where}" for sign, where in ((before, "before"), (behind, "behind")) if sign)
+        signs = around(before, behind)
         name = "" if source.told == _WHOLE else source.told
         name = f"only {name}" if not signs and name.startswith("what stands") else name
-        return ", ".join(each for each in (name, signs and f"with {signs}") if each)
+        return ", ".join(filter(None, (name, signs)))
     shown = "".join(each if isinstance(each, str) else f"⟨{each.told}⟩" for each in parts)
     return f"as `{shown}`"
+
+
+def around(before: str, behind: str) -> str:
+    """Signs around a text, in words; empty without any."""
+    signs = [f"`{sign}` {where}" for sign, where in ((before, "before"), (behind, "behind")) if sign]
+    return f"with {' and '.join(signs)}" if signs else ""
 
 
 # -- pieces --------------------------------------------------------------------------------------------------------
 
 
-def _word(number: int) -> Callable[[str], Any]:
+Text = Callable[[str], Any]
+
+
+def _word(number: int) -> Text:
     def read(text: str) -> Any:
         words = text.split() if " " in text else re.findall(r"[^\W_]+", text)
         return words[number] if len(words) > max(1, number) else NOTHING
@@ -111,80 +124,75 @@ def _word(number: int) -> Callable[[str], Any]:
     return read
 
 
-_WORDS: Sequence[tuple[str, Callable[[str], Any]]] = (
-    ("the first word", _word(0)),
-    ("the second word", _word(1)),
-    ("the third word", _word(2)),
-    ("the last word", _word(-1)),
-    ("all but the first word", lambda text: re.split(r"[\s_]+", text, maxsplit=1)[1]),
-    ("all but the last word", lambda text: text.rsplit(maxsplit=1)[0] if " " in text else NOTHING),
-    ("the first number in it", lambda text: re.findall(r"\d+", text)[0]),
-    ("the second number in it", lambda text: re.findall(r"\d+", text)[1]),
-    ("the last number in it", lambda text: re.findall(r"\d+", text)[-1]),
-    ("its length", lambda text: str(len(text))),
-    ("its length in bytes", lambda text: str(len(text.encode()))),
-    ("its number of words", lambda text: str(len(text.split()))),
-)
-_AT_SIGNS: Sequence[tuple[str, Callable[[str, str], Any]]] = (
-    ("what stands before `{}`", lambda text, sign: text.partition(sign)[0]),
-    ("what stands behind `{}`", lambda text, sign: text.rpartition(sign)[2]),
-    ("what stands before the last `{}`", lambda text, sign: text.rpartition(sign)[0]),
-    ("what stands behind the first `{}`", lambda text, sign: text.partition(sign)[2]),
-)
+def _of_text(told: str, read: Text, cost: float) -> Source:
+    return Source(told, lambda text, place: read(text), cost)
 
 
-def _of_text(change: Callable[[str], Any]) -> Callable[[Place], Any]:
-    return lambda place: made_of(change, text_of(place))
+def _of_arguments(told: str, write: Callable[[Any], Any]) -> Source:
+    return Source(told, lambda text, place: write(place.due), 1.1)
 
 
-def _of_arguments(write: Callable[[Any], Any]) -> Callable[[Place], Any]:
-    return lambda place: made_of(write, place.due)
+def _at(told: str, sign: str, read: Callable[[str, str], str]) -> Source:
+    return Source(told.format(sign), lambda text, place: read(text, sign), 1.1)
 
 
-def _at_sign(read: Callable[[str, str], Any], sign: str) -> Callable[[Place], Any]:
-    def found(place: Place) -> Any:
-        text = text_of(place)
-        return read(text, sign) if isinstance(text, str) else NOTHING
-
-    return found
-
-
-def _cut(begin: int | None, end: int | None) -> Callable[[Place], Any]:
-    """A part of the expected text; `NOTHING` where it is all of it."""
-
-    def found(place: Place) -> Any:
-        text = text_of(place)
-        if not isinstance(text, str):
-            return NOTHING
-        part = text[begin:end]
-        return part if part and part != text else NOTHING
-
-    return found
+_WORDS: Mapping[str, Text] = {
+    "the first word": _word(0),
+    "the second word": _word(1),
+    "the third word": _word(2),
+    "the last word": _word(-1),
+    "all but the first word": lambda text: re.split(r"[\s_]+", text, maxsplit=1)[1],
+    "all but the last word": lambda text: text.rsplit(maxsplit=1)[0] if " " in text else NOTHING,
+    "the first number in it": lambda text: re.findall(r"\d+", text)[0],
+    "the second number in it": lambda text: re.findall(r"\d+", text)[1],
+    "the last number in it": lambda text: re.findall(r"\d+", text)[-1],
+    "its length": lambda text: str(len(text)),
+    "its length in bytes": lambda text: str(len(text.encode())),
+    "its number of words": lambda text: str(len(text.split())),
+}
+_AT_SIGNS: Mapping[str, Callable[[str, str], str]] = {
+    "what stands before `{}`": lambda text, sign: text.partition(sign)[0],
+    "what stands behind `{}`": lambda text, sign: text.rpartition(sign)[2],
+    "what stands before the last `{}`": lambda text, sign: text.rpartition(sign)[0],
+    "what stands behind the first `{}`": lambda text, sign: text.partition(sign)[2],
+}
+_ITS_WHOLE = Source(_WHOLE, lambda text, place: text, 0.8)
+_OF_WRITERS = [_of_arguments(told, write) for told, write in WRITERS.items() if told]
+_CHANGED = [_of_text(told, change, 1.2) for told, change in TEXTS.items()]
+_OF_WORDS = [_of_text(told, read, 1.0) for told, read in _WORDS.items()]
+_OF_SIGNS = {sign: [_at(told, sign, read) for told, read in _AT_SIGNS.items()] for sign in SEPARATORS}
 
 
 def _sources(place: Place, due: str) -> Iterator[Source]:
     """Pieces that do not depend on what was said."""
-    yield Source(_WHOLE, text_of, 0.8)
+    yield _ITS_WHOLE
     if place.level == "raw":
-        yield from (Source(name, _of_arguments(write), 1.1) for name, write in WRITERS.items() if name)
-    for told, change in _WORDS if place.level != "text" else ():  # there words and signs are those of the notation
-        yield Source(told, _of_text(change))
-    for sign in SEPARATORS if place.level != "text" else "":
-        if sign in due:
-            yield from (Source(told.format(sign), _at_sign(read, sign), 1.1) for told, read in _AT_SIGNS)
-    for name, change in TEXTS.items():
-        yield Source(name, _of_text(change), 1.2)
-    if place.of is not None:
-        for told, _ in offered_at(place):
-            yield Source(told, _offered(told), 1.5)
+        yield from _OF_WRITERS
+    if place.level != "text":  # there words and signs are those of the notation
+        yield from _OF_WORDS
+        for sign in sorted({*SEPARATORS} & {*due}):
+            yield from _OF_SIGNS[sign]
+    yield from _CHANGED
+    for told, _ in offered_at(place):
+        yield Source(told, _offered(told), 1.5)
 
 
-def _offered(told: str) -> Callable[[Place], Any]:
-    """The offered text of that description."""
+def _offered(told: str) -> Callable[[str, Place], Any]:
+    """The offered text or number of that description."""
 
-    def read(place: Place) -> Any:
-        found = next((value for each, value in offered_at(place) if each == told), NOTHING)
-        return str(found) if is_number(found) else found
+    def read(text: str, place: Place) -> Any:
+        value = one_offered(place, told)
+        return str(value) if is_number(value) else value
+
+    return read
+
+
+def _cut(begin: int | None, end: int | None) -> Callable[[str, Place], Any]:
+    """A part of the expected text; `NOTHING` where it is all of it, or none."""
+
+    def read(text: str, place: Place) -> Any:
+        part = text[begin:end]
+        return part if part and part != text else NOTHING
 
     return read
 
@@ -193,7 +201,7 @@ def _edges(place: Place, due: str, said: str) -> Iterator[tuple[int, int, Source
     """Pieces that occur in what was said, with their places."""
     for source in _sources(place, due):
         try:
-            text = source.read(place)
+            text = source.read(due, place)
         except TROUBLE:
             continue
         if text == due and source.told != _WHOLE:  # a change that leaves this one as it is
@@ -211,25 +219,16 @@ def _parts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
     """Beginnings and ends of the expected text, as long as they can be."""
     for at in range(len(said)):
         size = _common(due, said[at:])
-        if 0 < size < len(due) and (size > 2 or at == 0 or not said[at - 1].isalnum()):
+        left = len(due) - size
+        if size and left and (size > 2 or at == 0 or not said[at - 1].isalnum()):
             yield at, at + size, Source(f"only the first {letters(size)}", _cut(0, size), 1.3)
-            yield (
-                at,
-                at + size,
-                Source(
-                    f"without the last {letters(len(due) - size)}",
-                    _cut(0, size - len(due)),
-                    1.0 if len(due) - size < 4 else 1.4,
-                ),
-            )
+            few = 1.0 if left < FEW else 1.4
+            yield at, at + size, Source(f"without the last {letters(left)}", _cut(0, -left), few)
     for end in range(1, len(said) + 1):
         size = _common(due[::-1], said[:end][::-1])
-        if 0 < size < len(due) and (size > 2 or end == len(said) or not said[end].isalnum()):
-            yield (
-                end - size,
-                end,
-                Source(f"without the first {letters(len(due) - size)}", _cut(len(due) - size, None), 1.3),
-            )
+        left = len(due) - size
+        if size and left and (size > 2 or end == len(said) or not said[end].isalnum()):
+            yield end - size, end, Source(f"without the first {letters(left)}", _cut(left, None), 1.3)
             yield end - size, end, Source(f"only the last {letters(size)}", _cut(-size, None), 1.4)
 
 
@@ -256,14 +255,9 @@ def _counts(due: str, said: str) -> Iterator[tuple[int, int, Source]]:
             yield *found.span(), Source(told, _longer(less, sign.__mul__), 1.1)
 
 
-def _longer(less: int, write: Callable[[int], str]) -> Callable[[Place], Any]:
+def _longer(less: int, write: Callable[[int], str]) -> Callable[[str, Place], Any]:
     """What is written for the length of the expected text, less a number."""
-
-    def read(place: Place) -> Any:
-        text = text_of(place)
-        return write(len(text) - less) if isinstance(text, str) and len(text) > less else NOTHING
-
-    return read
+    return lambda text, place: write(len(text) - less) if len(text) > less else NOTHING
 
 
 # -- putting together ----------------------------------------------------------------------------------------------
@@ -301,52 +295,53 @@ def _cost(signs: int) -> float:
 # -- structures ----------------------------------------------------------------------------------------------------
 
 _DEEPEST = 6
+Leaf = Callable[[Place], Any]
 
 
 def _of_structure(place: Place) -> Iterator[Program]:
     """A constant object or list around what is expected, whole or in forms."""
-    used: list[Source] = []
+    used: dict[Leaf, str] = {}
 
     def form_of(value: Any, depth: int = 0) -> Any:
         if equal(place.due, value):
-            used.append(_ITSELF)
-            return _ITSELF
+            used[_due] = "value"
+            return _due
         if isinstance(value, dict) and depth < _DEEPEST:
             return {key: form_of(each, depth + 1) for key, each in value.items()}
         if isinstance(value, list) and depth < _DEEPEST:
             return [form_of(each, depth + 1) for each in value]
-        if isinstance(value, str) or is_number(value):
-            for _, parts in _forms(place, str(value))[:1]:
-                sources = [each for each in parts if isinstance(each, Source)]
-                if sources and (place.level != "raw" or sources[0].told in (_WHOLE, "the question")):
-                    joined = Source(_shown(parts), _joined(parts, type(value)))
-                    used.append(joined)
-                    return joined
+        for _, parts in _forms(place, str(value))[:1] if isinstance(value, str) or is_number(value) else ():
+            sources = [each for each in parts if isinstance(each, Source)]
+            if sources and (place.level != "raw" or sources[0].told in (_WHOLE, "the question")):
+                leaf = _joined(parts, type(value))
+                used[leaf] = _shown(parts)
+                return leaf
         return value
 
     form = form_of(place.said)
     if used:
-        shown = json.dumps(_built(form, lambda each: f"<{each.told}>"), ensure_ascii=False, default=str)
+        shown = json.dumps(_built(form, lambda leaf: f"<{used[leaf]}>"), ensure_ascii=False, default=str)
         kind = type(place.due)
         yield Program(
             f"values are inside `{shown[:100]}`",
-            lambda p: _built(form, lambda each: each.read(p)) if type(p.due) is kind else NOTHING, 2,
+            lambda p: _built(form, lambda leaf: leaf(p)) if type(p.due) is kind else NOTHING, 2,
         )  # fmt: skip
 
 
-_ITSELF = Source("value", lambda place: place.due)
+def _due(place: Place) -> Any:
+    return place.due
 
 
 def _shown(parts: Sequence[Part]) -> str:
     return "".join(each if isinstance(each, str) else "text" if each.told == _WHOLE else each.told for each in parts)
 
 
-def _built(form: Any, read: Callable[[Source], Any]) -> Any:
+def _built(form: Any, read: Callable[[Leaf], Any]) -> Any:
     """A structure with its values. Raises `ValueError` where a place has none."""
-    if isinstance(form, Source):
+    if callable(form):
         value = read(form)
         if value is NOTHING:
-            raise ValueError(form.told)
+            raise ValueError("no such piece")
         return value
     if isinstance(form, dict):
         return {key: _built(each, read) for key, each in form.items()}

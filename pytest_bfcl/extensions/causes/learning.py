@@ -29,8 +29,9 @@ from pytest_bfcl.extensions.causes.programs import (
     of_two,
 )
 from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_pieces, of_words
+from pytest_bfcl.extensions.causes.turn_programs import of_turns
 from pytest_bfcl.extensions.causes.values import same
-from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw, of_turns
+from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw
 
 MOST_TRAINED, MOST_TRIED, MOST_LEARNED = 60, 24, 5
 """Places that programs are made from; programs tested; programs kept."""

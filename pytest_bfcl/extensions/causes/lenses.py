@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-from pytest_bfcl.extensions.causes.forms import LONGEST, text_of
+from pytest_bfcl.extensions.causes.forms import LONGEST, around, text_of
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import NUMBERS, TEXTS
 from pytest_bfcl.extensions.causes.programs import Program, made_of
@@ -42,12 +42,9 @@ def of_lenses(place: Place) -> Iterator[Program]:
             if all(made_of(change, one) == other for one, other in pairs):
                 yield Program(f"{lens.noun} {told}", _all(lens, change), 2)
             elif len(differing) == 1:
-                number = differing[0]
-                for at, where in (
-                    (number, f"{number + 1}"),
-                    (number - len(pairs), f"{len(pairs) - number} from the end"),
-                ):
-                    yield Program(f"{lens.one} {where} {told}", _single(lens, change, at), 3)
+                at, left = differing[0], len(pairs) - differing[0]
+                yield Program(f"{lens.one} {at + 1} {told}", _single(lens, change, at), 3)
+                yield Program(f"{lens.one} {left} from the end {told}", _single(lens, change, -left), 3)
 
 
 def _pairs(lens: Lens, due: str, said: str) -> Sequence[tuple[str, str]]:
@@ -104,9 +101,8 @@ def _changed(text: str, found: Sequence[re.Match[str]], change: Callable[[str], 
 def _of_words(due: str, said: str) -> Changes:
     yield from ((name, change) for name, change in TEXTS.items() if made_of(change, due) == said)
     before, found, behind = said.partition(due)
-    if found and (before or behind):
-        signs = " and ".join(f"`{sign}` {at}" for sign, at in ((before, "before"), (behind, "behind")) if sign)
-        yield f"with {signs}", lambda text: before + text + behind
+    if found and (signs := around(before, behind)):
+        yield signs, lambda text: before + text + behind
 
 
 def _of_numbers(due: str, said: str) -> Changes:

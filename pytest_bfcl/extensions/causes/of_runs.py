@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import Fingerprint
 
 
+SOME = 0.1
+"""Share of strange replies from which on the lines of a file may be of other data."""
+
+
 def of_run(run: RunDirectory, lines: Iterable[Fields], data: str = "auto") -> list[Diagnosis]:
     """The diagnoses of an open run with these lines; ``data`` is their data, unless the run names it."""
     find, why_not = finder(run.fingerprint, data)
@@ -77,12 +81,7 @@ def _of_file(path: Path, data: str, mode: str) -> list[Diagnosis]:
     if any("outcome" not in line for line in lines):
         lines = [{"mode": mode, **line} if mode else line for line in lines]
         judged = list(score_lines(lines, dataset, ahead=lines))
-        if (
-            data == "auto"
-            and not beside.is_file()
-            and 10 * _strange(judged) > len(judged)
-            and dataset.name != "bundled"
-        ):
+        if data == "auto" and not beside.is_file() and _strange(judged) > SOME * len(judged):
             other = open_data("bundled")  # its ids are the same
             again = list(score_lines(lines, other, ahead=lines))
             if _strange(again) < _strange(judged):

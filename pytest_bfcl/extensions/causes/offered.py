@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from pytest_bfcl.extensions.causes.places import Context, Place
+from pytest_bfcl.extensions.causes.places import NOTHING, Context, Place
 
 Offered = Iterator[tuple[str, Any]]
 _WORDS = ("description", "title", "type", "format", "default", "minimum", "maximum")
@@ -25,6 +25,11 @@ def offered_at(place: Place) -> Offered:
     for number, told in ((place.of.nth, "call of the turn"), (made, "call of the conversation")):
         for start in (0, 1):
             yield f"the number of the {told} (the first is {start})", str(number + start)
+
+
+def one_offered(place: Place, told: str) -> Any:
+    """The offered value of that description, `NOTHING` without one."""
+    return next((value for each, value in offered_at(place) if each == told), NOTHING)
 
 
 def of_value(at: Context, due: Any) -> Offered:

@@ -47,9 +47,20 @@ class Lost(NamedTuple):
         )
 
 
-def lost_parts(cases: Sequence[Case]) -> tuple[dict[str, str], frozenset[str]]:
-    """Lost parts by name with their proofs, and the parts that are known to arrive. Tools are tested in first requests
-    of single-turn entries, turns within each conversation. In prompting mode the system prompt has the tools.
+class Prompts(NamedTuple):
+    """What prompt tokens show: ``lost`` parts by name with their proofs, and parts that are known to have ``arrived``.
+
+    ``window``: the number of tokens to which prompts are cut, 0 if they are not.
+    """
+
+    lost: dict[str, str]
+    arrived: frozenset[str]
+    window: int
+
+
+def read_prompts(cases: Sequence[Case]) -> Prompts:
+    """Tools are tested in first requests of single-turn entries, turns within each conversation. In prompting mode the
+    system prompt has the tools.
     """
     tools: list[Row] = []
     prompts: list[Row] = []
@@ -76,7 +87,7 @@ def lost_parts(cases: Sequence[Case]) -> tuple[dict[str, str], frozenset[str]]:
         lost |= {LATER_TOOLS: fall}
         lost.pop("earlier turns", None)
         arrived |= {"earlier turns"}
-    return lost, frozenset(arrived)
+    return Prompts(lost, frozenset(arrived), _window(cases))
 
 
 LATER_TOOLS = "tools of later turns"
@@ -100,15 +111,23 @@ def _fall(cases: Sequence[Case]) -> str:
     return f"prompt tokens fall after the first turn, as from {first} to {second}"
 
 
-def window(cases: Sequence[Case]) -> int:
-    """The number of tokens to which prompts of different lengths are cut; 0 where they are not."""
-    at: defaultdict[float, list[float]] = defaultdict(list)
+def _window(cases: Sequence[Case]) -> int:
+    """The largest number of tokens, if many requests of different lengths have it; 0 if not."""
+    at: defaultdict[int, list[Case]] = defaultdict(list)
     for case in cases:
-        for told, tokens in _requests(case) if case.entry.row.multi_step else [_first_request(case)]:
-            at[tokens].append(sum(told))
-    most = max(at, default=0.0)
-    sizes = at[most] if most else []
-    return int(most) if len(sizes) >= LEAST_AT_END and max(sizes) >= LONGER * min(sizes) else 0
+        for turn in case.transcript.turns:
+            for step in turn.steps:
+                at[step.reply.input_tokens or 0].append(case)
+    most = max(at, default=0)
+    if not most or len(at[most]) < LEAST_AT_END:
+        return 0
+    sizes = [
+        sum(told)
+        for case in {id(case): case for case in at[most]}.values()
+        for told, tokens in (_requests(case) if case.entry.row.multi_step else [_first_request(case)])
+        if tokens == most
+    ]
+    return most if sizes and max(sizes) >= LONGER * min(sizes) else 0
 
 
 def tools_lost(without: Sequence[Case], others: Sequence[Case]) -> Lost | None:

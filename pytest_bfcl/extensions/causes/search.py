@@ -6,124 +6,37 @@ Entries that no undoing makes right stay unexplained.
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
-from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
-from pytest_bfcl.extensions.causes.confined import Both, Where, confined, has_arguments, visible
+from pytest_bfcl.extensions.causes.catalog import KINDS
+from pytest_bfcl.extensions.causes.cause import Cause
+from pytest_bfcl.extensions.causes.confined import Both, confined
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
+from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
 from pytest_bfcl.extensions.causes.places import Found, Place
-from pytest_bfcl.extensions.causes.prompts import LATER_TOOLS, lost_parts, tools_lost, window
+from pytest_bfcl.extensions.causes.prompts import read_prompts, tools_lost
+from pytest_bfcl.extensions.causes.proofs import MOSTLY, WORDS, of_data, of_prompts, proved
 
-_WORDS = ("words", "asked", "refused", "empty", "undue")
-"""Kinds of whole replies that another cause may produce."""
-_OTHER = ("value_other", "name_other")
 _OF_OTHERS = ("name_of_other", "arguments_of_other")
 _OF_ARGUMENTS = {"value", "key"}
 """Levels of which a run has so many places that a few are slips."""
 _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
 """Loose kinds that are named if most places have them."""
-_WEAK = dict.fromkeys(("digits", "enum"), 0.6)
-"""Relations that hold by accident more often: others count first."""
 _OF_WHOLES = ("raw_learned", "reply_learned", "text_learned")
 OF_WHOLES = 0.15
 """Rules of whole calls and replies, and the share of their places that they must reach: few have all of their parts by
 accident.
 """
-_LEARNED = 1.5
-"""Weight of what a rule foretells against what only says which part is wrong."""
-
-Why = tuple[str, str]
-"""Key of a kind and its parameter."""
-Part = tuple[str, str]
-"""Level and kind of places."""
-
-LEAST_SURE, LEAST = 2, 3
-"""Entries that must agree before a cause is named."""
-MOSTLY = 0.5
 RULE = 0.7
 COMMON = 0.05
 """Shares of the places, or of all differences of the same part and of some places, that a habit must reach."""
-ALIKE = 0.8
-ALWAYS = 0.95
-"""Share of its places in which a rule has no exceptions."""
-TOGETHER = 0.05
-"""Least share of the failed entries that need a second cause before it is named for these alone."""
 SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
-MOST_TOLD = 3
-"""Most parameters that are named together."""
-LEAST_TEXTS = 5
-"""Least number of differences for a share of one part of calls."""
 ONE_ANSWER = 8
 """This number of replies with equal words is one answer to everything."""
-
-
-@dataclass
-class Cause:
-    """A cause of a run's failures. ``entries``: failed cases that are right after it and other named causes are undone;
-    ``together``: those counted under another cause that also need this one undone. ``shown`` and ``exposed`` count its
-    places and its possible places. ``where``: a common feature of its places, if it is not everywhere. ``evidence``:
-    further proof besides the judgement.
-    """
-
-    key: str
-    told: str = ""
-    entries: list[Case] = field(default_factory=list)
-    together: list[Case] = field(default_factory=list)
-    shown: int = 0
-    exposed: int = 0
-    where: Where | Both | None = None
-    evidence: str = ""
-
-    @property
-    def kind(self) -> Kind:
-        """Its row of the catalog."""
-        return KINDS[self.key]
-
-    @property
-    def is_regular(self) -> bool:
-        """Whether it is a rule without exceptions, which no model keeps to."""
-        return self.key.endswith("_learned") and self.shown >= max(ALWAYS * self.exposed, LEAST_TEXTS)
-
-    @property
-    def whose(self) -> str:
-        """Whose it is."""
-        return "parser" if self.kind.whose == "model" and self.is_regular else self.kind.whose
-
-    @property
-    def next(self) -> str:
-        """What to change, a key of `NEXT`."""
-        return "parser" if self.kind.next == "again" and self.is_regular else self.kind.next
-
-    @property
-    def title(self) -> str:
-        """What happened, in words."""
-        title = self.kind.title
-        if not self.told and self.key != "name_same":
-            title = re.sub(r" \({told}\)| after {told} characters", "", title).replace("`{told}`", "a changing text")
-        text = title.format(told=self.told or "changing ones")
-        return f"{text}, only {self.where}" if self.where is not None else text
-
-    @property
-    def name(self) -> str:
-        """The key that selects it: of the kind, with a number if two of a kind are named (set by `causes_of`)."""
-        return self.key
-
-
-class Group(NamedTuple):
-    """Places of one cause, and all of its possible places."""
-
-    why: Why
-    shown: list[tuple[Found, Place]]
-    exposed: list[tuple[Found, Place]]
-    alike: int
-    """Differences in the same parts of failed entries, of this cause or not."""
 
 
 def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
@@ -132,27 +45,31 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     compared = [case for case in known if case.entry.row.checker in COMPARED]
     elsewhere = Elsewhere(compared)
     found = [places_of(case, elsewhere) for case in compared]
-    lost, arrived = lost_parts(known)
-    if most := window(known):
-        lost["window"] = str(most)
+    prompts = read_prompts(known)
+    arrived = prompts.arrived
     named = _named(found, {}, arrived)
     settled = {id(place) for cause, group in named if not _is_vague(cause) for _, place in group.shown}
     rules = learn(found, settled)
     if rules:
         settle(found, {group.why for _, group in _named(found, rules, arrived)})
         named = _named(found, rules, arrived)
-    causes = _of_prompts(found, lost, named)
-    explained = {id(case) for cause in causes for case in cause.entries}
-    causes += _proved([each for each in found if id(each.case) not in explained], named)
-    explained |= {id(case) for cause in causes for case in cause.entries}
-    causes += _of_data([case for case in known if id(case) not in explained])
-    explained |= {id(case) for cause in causes for case in cause.entries}
+    causes = of_prompts(found, prompts, named)
+    by_prompts = _explained(causes)
+    causes += proved([each for each in found if id(each.case) not in by_prompts], named)
+    explained = _explained(causes)
+    causes += of_data([case for case in known if id(case) not in explained])
     of_turns = any(each.key == "reply_learned" and each.told.startswith(("turns", "all calls")) for each in causes)
     causes = [
         each for each in causes if each.entries or (each.together and not (of_turns and each.key in _ALSO_OF_TURNS))
     ]
+    explained = _explained(causes)
     left = [case for case in known if not case.passed and id(case) not in explained]
     return sorted(causes, key=lambda each: (-len(each.entries), -len(each.together))), left
+
+
+def _explained(causes: Iterable[Cause]) -> set[int]:
+    """The ids of the cases that causes have."""
+    return {id(case) for cause in causes for case in cause.entries}
 
 
 _ALSO_OF_TURNS = ("turn_late", "restarted", "earlier_again", "empty", "words")
@@ -167,13 +84,10 @@ def _is_vague(cause: Cause) -> bool:
     return cause.kind.vague and not (cause.kind.told == "apart" and common)
 
 
-# -- what recurs ---------------------------------------------------------------------------------------------------
-
-
 def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset[str]) -> list[tuple[Cause, Group]]:
     """Differences that recur as their kinds demand."""
     named = []
-    groups = _groups(found, rules)
+    groups = groups_of(found, rules)
     for group in _silent_together(groups):
         cause = _regular(group)
         if cause is not None:
@@ -203,117 +117,10 @@ def _silent_together(groups: list[Group]) -> list[Group]:
 
 _SILENT = ("words", "asked", "refused", "empty")
 _ANSWERS_TO_OTHERS = {
-    "mixed_up": (*_WORDS, "other_function", "reply_learned", *_OF_OTHERS),
-    "turn_late": (*_WORDS, "earlier_again"),
+    "mixed_up": (*WORDS, "other_function", "reply_learned", *_OF_OTHERS),
+    "turn_late": (*WORDS, "earlier_again"),
 }
 """Replies that belong elsewhere may be words, too, or look like a rule of turns."""
-
-
-def _groups(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[Group]:
-    """Differences counted under the cause that most of them may be of."""
-    constant = _constants(found)
-    counted: Counter[Why] = Counter()
-    for each in found:
-        if not each.case.passed:
-            for place in each.differences:
-                counted.update({_pooled(why, constant) for why in place.candidates})
-    chosen: defaultdict[Why, list[tuple[Found, Place]]] = defaultdict(list)
-    for each in found:
-        for place in each.differences:
-            telling = [_pooled(why, constant) for why in place.candidates if why[0] in KINDS]
-            named = [why for why in telling if why[0] not in _OTHER and not _stands_alone(why, counted)] or telling
-            if named:
-                chosen[max(named, key=lambda why: (counted[why] * _weight(why), -telling.index(why)))].append(
-                    (each, place)
-                )
-    merged = _merged(chosen)
-    _with_bare_calls(merged)
-    by_kind: defaultdict[Part, list[tuple[Found, Place]]] = defaultdict(list)
-    for each in found:
-        for place in each.places:
-            by_kind[place.level, place.kind].append((each, place))
-    differing = {part: sum(p.differs and not f.case.passed for f, p in pairs) for part, pairs in by_kind.items()}
-    groups = []
-    for why, shown in merged.items():
-        if len({each.case.cluster for each, _ in shown if not each.case.passed}) >= _least(KINDS[why[0]], why[0]):
-            parts = {(place.level, place.kind) for each, place in shown if not each.case.passed}
-            alike = sum(differing[part] for part in parts)
-            groups.append(Group(why, shown, _exposed(why, shown, by_kind, rules.get(why)), alike))
-    return groups
-
-
-def _with_bare_calls(chosen: dict[Why, list[tuple[Found, Place]]]) -> None:
-    """A fault seen only with texts of no arguments belongs to the cause of most other argument texts."""
-    raw = {why: shown for why, shown in chosen.items() if any(place.level == "raw" for _, place in shown)}
-    bare = [why for why, shown in raw.items() if all(place.features.get("bare") for _, place in shown)]
-    others = [why for why in raw if why not in bare]
-    for why in bare if others else ():
-        chosen[max(others, key=lambda each: len(raw[each]))] += chosen.pop(why)
-
-
-def _weight(why: Why) -> float:
-    return _LEARNED if why[0].endswith("_learned") else _WEAK.get(why[0], 1.0)
-
-
-def _stands_alone(why: Why, counted: Counter[Why]) -> bool:
-    """Whether a parameter is only significant if it recurs, and does not."""
-    return KINDS[why[0]].told == "only one" and counted[why] < LEAST
-
-
-def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tuple[Found, Place]]]:
-    """Single parameters become one changing parameter."""
-    keys = Counter[str]()
-    for (key, _), shown in chosen.items():
-        keys[key] += len(shown)
-    merged: defaultdict[Why, list[tuple[Found, Place]]] = defaultdict(list)
-    for (key, told), shown in chosen.items():
-        apart = len(shown) >= max(2, 0.1 * keys[key]) or KINDS[key].told == "only one"
-        other = "key_other" if key == "key_renamed" else key
-        merged[(key, told) if apart else (other, "")] += shown
-    return merged
-
-
-def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
-    """Without a parameter that makes no separate cause."""
-    key, told = why
-    if key == "name_other" and told in constant:
-        return ("name_same", told)
-    kind = KINDS.get(key)
-    return why if kind is not None and kind.told != "if one" else (key, "")
-
-
-def _constants(found: Sequence[Found]) -> frozenset[str]:
-    """Names that replace many different ones."""
-    meant: defaultdict[str, set[str]] = defaultdict(set)
-    total = 0
-    for each in found:
-        for place in each.differences:
-            if place.level == "name" and not each.case.passed:
-                total += 1
-                for key, told in place.candidates:
-                    if key == "name_other":
-                        meant[told].add(repr(place.due)[:80])
-    return frozenset(told for told, due in meant.items() if len(due) >= max(4, 0.1 * total))
-
-
-def _exposed(
-    why: Why,
-    shown: Sequence[tuple[Found, Place]],
-    by_kind: Mapping[Part, Sequence[tuple[Found, Place]]],
-    rule: Rule | None,
-) -> list[tuple[Found, Place]]:
-    levels = {place.level for _, place in shown}
-    kinds = {place.kind for _, place in shown}
-    mine = {id(place) for _, place in shown}
-    if rule is not None:
-        every = [pair for (level, _), pairs in by_kind.items() if level == rule.level for pair in pairs]
-        return [(each, place) for each, place in every if id(place) in mine or rule.would_show(place)]
-    why = (why[0], why[1] or _common(why[0], shown))
-    some = [pair for (level, kind), pairs in by_kind.items() if level in levels and kind in kinds for pair in pairs]
-    if "raw" in levels:
-        some = [(each, place) for each, place in some if id(place) in mine or has_arguments(place)]
-    could = visible(why)
-    return some if could is None else [(each, place) for each, place in some if id(place) in mine or could(place)]
 
 
 def _regular(group: Group) -> Cause | None:
@@ -333,19 +140,19 @@ def _regular(group: Group) -> Cause | None:
         and key != "key_renamed"
         and where is None
         and share < COMMON
-        and _parts_of(group) <= _OF_ARGUMENTS
+        and group.levels <= _OF_ARGUMENTS
     ):
         return None
     if told.startswith("one for another") and share < RULE:
         return None
     if key in _OF_WHOLES and where is None and share < OF_WHOLES:
         return None
-    if key.endswith("_learned") and where is None and share < COMMON and _share_of_part(group) < RULE:
+    if key.endswith("_learned") and where is None and share < COMMON and share_of_part(group) < RULE:
         return None
     if key == "key_extra" and where is None and share < COMMON:
         return None
-    common = not kind.vague or bool(told or _common(key, failed))
-    recurs = share >= MOSTLY or where is not None or (common and _share_of_part(group) >= RULE)
+    common = not kind.vague or bool(told or common_parameter(key, failed))
+    recurs = share >= MOSTLY or where is not None or (common and share_of_part(group) >= RULE)
     if habit and not recurs and not (key in ("words", "asked") and share >= COMMON and _one_text(failed)):
         return None
     if key in _OF_ANY_MISTAKE and share >= MOSTLY:
@@ -353,40 +160,8 @@ def _regular(group: Group) -> Cause | None:
     if kind.strength == "loose" and where is None:
         return None
     where = None if key in ("key_renamed", "defaults") else where
-    return Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
-
-
-def _parts_of(group: Group) -> set[str]:
-    return {place.level for _, place in group.shown}
-
-
-def _least(kind: Kind, key: str) -> int:
-    """Entries that must show a cause; rules were tested already in entries that they were not learned from."""
-    return LEAST_SURE if kind.strength == "sure" or key.endswith("_learned") else LEAST
-
-
-def _share_of_part(group: Group) -> float:
-    """The group's share of all failed entries that differ in the same part."""
-    levels = {place.level for _, place in group.shown}
-    if levels & {"reply", "undue", "extra", "name"}:  # parts that have one kind only
-        return 0.0
-    shown = sum(not each.case.passed for each, _ in group.shown)
-    least = LEAST_SURE if group.why[0].endswith("_learned") else LEAST_TEXTS
-    return shown / max(1, group.alike) if shown >= least else 0.0
-
-
-def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
-    """The parameter of nearly all."""
-    counted = Counter(told for _, place in shown for k, told in place.candidates if k == key)
-    if not counted:
-        return ""
-    some: list[str] = []
-    most = counted.most_common(MOST_TOLD if "`{told}`" in KINDS[key].title else 1)
-    for told in [each for each, _ in most] if all(each for each, _ in most) else [most[0][0]]:
-        some.append(told)
-        if sum(counted[each] for each in some) >= ALIKE * len(shown):
-            return "` or `".join(some)
-    return ""
+    told = told or common_parameter(key, failed)
+    return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
 
 
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
@@ -437,123 +212,3 @@ def _tools_lost(group: Group) -> str:
 
 
 _OF_FUNCTIONS = ("parameters", "name length", "takes objects", "takes lists", "has enums")
-
-
-# -- proofs --------------------------------------------------------------------------------------------------------
-
-
-def _proved(found: Sequence[Found], named: Sequence[tuple[Cause, Group]]) -> list[Cause]:
-    """Each cause with the failed cases that are right after it and other named ones are undone."""
-    of_place = {id(place): number for number, (_, group) in enumerate(named) for _, place in group.shown}
-    size = [len({id(each.case) for each, _ in group.shown if not each.case.passed}) for _, group in named]
-    for each in found:
-        if each.case.passed:
-            continue
-        mine = [place for place in each.differences if id(place) in of_place]
-        if not mine:
-            continue
-        numbers = Counter(of_place[id(place)] for place in mine)
-        follow = _follow(each)
-        if _passes(each, [*mine, *follow]):
-            first = max(numbers, key=lambda n: (size[n], numbers[n]))
-            named[first][0].entries.append(each.case)
-            for other in numbers.keys() - {first}:
-                if not _passes(each, [*(place for place in mine if of_place[id(place)] != other), *follow]):
-                    named[other][0].together.append(each.case)
-    failed = sum(not each.case.passed for each in found)
-    return [
-        cause
-        for cause, _ in named
-        if len(cause.entries) >= _least(cause.kind, cause.key) or len(cause.together) >= max(LEAST, TOGETHER * failed)
-    ]
-
-
-def _follow(found: Found) -> list[Place]:
-    """Turns that got no request because an earlier one had failed."""
-    return [place for place in found.differences if any(key == "not_asked" for key, _ in place.candidates)]
-
-
-def _passes(found: Found, undone: Sequence[Place]) -> bool:
-    draft = found.case.draft()
-    for place in sorted(undone, key=lambda each: each.rank):
-        if place.fix is not None:
-            try:
-                place.fix(draft)
-            except (KeyError, IndexError, TypeError):  # two differences at one place
-                return False
-    return found.case.passes(draft)
-
-
-def _of_prompts(found: Sequence[Found], lost: dict[str, str], named: list[tuple[Cause, Group]]) -> list[Cause]:
-    """Causes that prompt tokens prove: failing entries that needed the lost part of the prompt."""
-    causes = []
-    taken: set[int] = set()
-    sure = {
-        id(p)
-        for cause, group in named
-        if cause.kind.strength == "sure" and cause.key not in _OF_LOST
-        for _, p in group.shown
-    }
-    for key, parts in _OF_PROMPTS.items():
-        if not all(part in lost for part in parts):
-            continue
-        told = lost["window"] if key == "window" else ""
-        cause = Cause(key, told, evidence=f"{told} prompt tokens are the most" if told else lost[parts[0]])
-        needing = [each for each in found if _needed(key, each, each.places, lost)]
-        if key != "descriptions_lost" and sum(not each.case.passed for each in needing) < MOSTLY * len(needing):
-            continue
-        for each in found:
-            if each.case.passed or id(each.case) in taken or any(id(place) in sure for place in each.differences):
-                continue
-            if _needed(key, each, each.differences, lost) and _passes(each, each.differences):
-                cause.entries.append(each.case)
-                taken.add(id(each.case))
-        causes.append(cause)
-    return causes
-
-
-_OF_LOST = {*_WORDS, "thoughts", "repeated_steps", "history_lost", "first_tool_only", "tools_lost", "tools_dropped"}
-_OF_PROMPTS = {
-    "window": ("window",),
-    "later_tools_lost": (LATER_TOOLS,),
-    "system_lost": ("system prompt",),
-    "tools_lost": ("first tool", "descriptions of the first tool", "descriptions of other tools"),
-    "first_tool_only": ("other tools", "descriptions of other tools"),
-    "descriptions_lost": ("descriptions of the first tool", "descriptions of other tools"),
-    "history_lost": ("earlier turns",),
-    "results_lost": ("results",),
-}
-
-
-def _needed(key: str, found: Found, places: Sequence[Place], lost: Mapping[str, str]) -> bool:
-    """Whether an entry needed the lost part; ``places`` are the relevant ones (of a failed entry its differences)."""
-    turns = [place.features.get("turn", 0) for place in places]
-    if key == "first_tool_only":
-        return any(place.features.get("tool", 0) > 0 for place in places)
-    if key == "system_lost":
-        return bool(found.features["system"]) or found.case.transcript.mode == "prompt"
-    if key == "window":
-        most = {step.reply.input_tokens for turn in found.case.transcript.turns for step in turn.steps}
-        return any(str(tokens) == lost["window"] for tokens in most)
-    if key in ("history_lost", "later_tools_lost"):
-        return bool(turns) and (min(turns) > 0 if found.differences else max(turns) > 0)
-    if key == "tools_lost":
-        return any(place.level == "reply" for place in places)
-    if key == "descriptions_lost":
-        return any(place.level != "reply" for place in places)
-    return found.case.entry.row.checker == "state"
-
-
-def _of_data(cases: Sequence[Case]) -> list[Cause]:
-    """Entries whose expected answer or rule is known to be wrong: the corrected one accepts the reply."""
-    answers, rules = Cause("answer_wrong"), defaultdict[str, list[Case]](list)
-    for case in cases:
-        if case.passed:
-            continue
-        if case.line.get("verified_outcome") == "passed":
-            answers.entries.append(case)
-        elif case.line.get("corrected_outcome") == "passed":
-            names = case.line.get("corrected_rules")
-            rules[", ".join(map(str, names)) if isinstance(names, list) else ""].append(case)
-    found = [answers, *(Cause("rule_wrong", told, entries) for told, entries in rules.items())]
-    return [each for each in found if len(each.entries) >= LEAST]

@@ -1,17 +1,16 @@
-"""Programs of arguments and calls as wholes, of numbers, and of other texts that were offered."""
+"""Programs of arguments as wholes, of numbers, and of other texts that were offered."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pytest_bfcl.extensions.causes.forms import of_forms
-from pytest_bfcl.extensions.causes.offered import offered_at
+from pytest_bfcl.extensions.causes.offered import offered_at, one_offered
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
-from pytest_bfcl.extensions.causes.primitives import CALLS, OBJECTS, TEXTS, WRITERS, Change
-from pytest_bfcl.extensions.causes.programs import Program, equal, foretold, is_number, made_of
+from pytest_bfcl.extensions.causes.primitives import OBJECTS, TEXTS, WRITERS
+from pytest_bfcl.extensions.causes.programs import Program, equal, is_number, made_of
 from pytest_bfcl.extensions.causes.raw import repaired
 
 MOST_BEYOND = 60
@@ -55,10 +54,10 @@ def _of_cut(place: Place) -> Iterator[Program]:
     kept = next((n for n, (a, b) in enumerate(zip(text, said, strict=False)) if a != b), len(text))
     for size in range(kept, min(kept + MOST_BEYOND, len(text))):
         if repaired(text[:size]) == place.said:
-            yield Program(f"cut after {size} letters, and closed", lambda p, n=size: _closed(p, n))
+            yield Program(f"cut after {size} letters, and closed", lambda p, n=size: _cut_and_closed(p, n))
 
 
-def _closed(place: Place, size: int) -> Any:
+def _cut_and_closed(place: Place, size: int) -> Any:
     text = made_of(WRITERS[""], place.due)
     found = repaired(text[:size]) if len(text) > size else None
     return NOTHING if found is None else found
@@ -70,25 +69,18 @@ def _wrapped(path: tuple[str, ...], inner: Any) -> Any:
     return inner
 
 
-def _one_offered(place: Place, told: str) -> Any:
-    """The offered text of that description. Raises `StopIteration` without one."""
-    return next(value for each, value in offered_at(place) if each == told)
-
-
 def of_offered(place: Place) -> Iterator[Program]:
     """Another text that was offered, whole, changed or its beginning."""
     for told, value in offered_at(place):
         if equal(_with_hint(value, place.said), place.said):
-            yield Program(told, lambda p, t=told: _with_hint(_one_offered(p, t), p.said))
+            yield Program(told, lambda p, t=told: _with_hint(one_offered(p, t), p.said))
         elif isinstance(value, str) and isinstance(place.said, str) and value and place.said:
             for name, change in TEXTS.items():
                 if made_of(change, value) == place.said:
-                    yield Program(f"{told}, {name}", lambda p, t=told, c=change: made_of(c, _one_offered(p, t)), 2)
+                    yield Program(f"{told}, {name}", lambda p, t=told, c=change: made_of(c, one_offered(p, t)), 2)
             if len(place.said) > 3 and value.startswith(place.said):
                 size = len(place.said)
-                yield Program(
-                    f"the first {size} letters of {told}", lambda p, t=told, n=size: _one_offered(p, t)[:n], 2
-                )
+                yield Program(f"the first {size} letters of {told}", lambda p, t=told, n=size: one_offered(p, t)[:n], 2)
 
 
 def _with_hint(value: Any, said: Any) -> Any:
@@ -146,112 +138,3 @@ def _line(slope: float, offset: float) -> Iterator[Program]:
         lambda p: round(near * p.due + offset) if is_number(p.due) else NOTHING,
         2 + len(parts),
     )
-
-
-def of_turns(place: Place) -> Iterator[Program]:
-    """Changes of the calls of a turn."""
-    for told, change in CALLS.items():
-        program = Program(told, lambda p, c=change: _of_turn(p, c))
-        if foretold(program, place) == place.said:
-            yield program
-    yield from _of_added(place)
-    if place.of is not None and place.due:
-        for told in _TURNS:
-            program = Program(told, lambda p, t=told: _TURNS[t](p))
-            if foretold(program, place) == place.said:
-                yield program
-
-
-def _of_added(place: Place) -> Iterator[Program]:
-    """One call more, before or behind the others, with a name that is a form of the first one's."""
-    if not place.due or len(place.said) != len(place.due) + 1 or place.of is None:
-        return
-    for at, others, where in ((0, place.said[1:], "before"), (-1, place.said[:-1], "behind")):
-        name, given = place.said[at]
-        if others != place.due or name in place.of.case.wires:
-            continue
-        for form in of_forms(Place("name", "", {}, due=place.due[0][0], said=name, of=place.of)):
-
-            def foretell(p: Place, n: int = at, f: Program = form, g: Any = given) -> Any:
-                new = (f.foretell(Place("name", "", {}, due=p.due[0][0], of=p.of)), g)
-                return ([new, *p.due] if n == 0 else [*p.due, new]) if isinstance(new[0], str) else NOTHING
-
-            yield Program(
-                f"one call more {where} the others, its name that of the first: {form.told}", foretell, form.cost
-            )
-
-
-def _of_turn(place: Place, change: Change) -> Any:
-    due = [(name, dict(given)) for name, given in place.due]
-    told = [(name, given) for name, given in change(due)]
-    if (
-        not told
-        or told == due
-        or (place.features.get("turns") == "one turn" and sorted(map(repr, told)) == sorted(map(repr, due)))
-    ):
-        return NOTHING  # the order of calls counts in conversations only
-    return told
-
-
-def _due_in(place: Place, *turns: int) -> Any:
-    assert place.of is not None
-    known = place.of.case.turns
-    if any(not 0 <= turn < len(known) for turn in turns):
-        return NOTHING
-    told = [(each.name, dict(each.said)) for turn in turns for each in known[turn].due]
-    return told if told and told != place.due else NOTHING
-
-
-def _number(place: Place) -> int:
-    assert place.of is not None
-    return place.of.number
-
-
-def _to_all(place: Place) -> Any:
-    assert place.of is not None
-    return [(name, place.due[0][1]) for name in place.of.case.wires] if len(place.of.case.wires) > 1 else NOTHING
-
-
-def _beside(place: Place, behind: bool) -> Any:
-    """The first offered function, called without arguments next to what is expected."""
-    assert place.of is not None
-    more: list[tuple[str, dict[str, Any]]] = [(next(iter(place.of.case.wires), ""), {})]
-    return [*place.due, *more] if behind else [*more, *place.due]
-
-
-def _at_once(place: Place, turn: int) -> Any:
-    """All calls of a conversation in one turn."""
-    assert place.of is not None
-    turns = place.of.case.turns
-    if len(turns) < 2:
-        return NOTHING
-    every = [(each.name, dict(each.said)) for one in turns for each in one.due]
-    return every if place.of.number == turn % len(turns) else []
-
-
-def _late(place: Place) -> Any:
-    assert place.of is not None
-    if len(place.of.case.turns) < 2:
-        return NOTHING
-    return _due_in(place, _number(place) - 1) if _number(place) else []
-
-
-_TURNS: Mapping[str, Callable[[Place], Any]] = {
-    "turns have the calls of the next turn": lambda p: _due_in(p, _number(p) + 1),
-    "turns have the calls of the turn before": lambda p: _due_in(p, _number(p) - 1),
-    "turns have the calls of the first turn": lambda p: _due_in(p, 0) if _number(p) else NOTHING,
-    "turns have the calls of the last turn": lambda p: _due_in(p, len(p.of.case.turns) - 1),  # type: ignore[union-attr]
-    "turns have the calls of two turns before": lambda p: _due_in(p, _number(p) - 2),
-    "turns have the calls of this and the next turn": lambda p: _due_in(p, _number(p), _number(p) + 1),
-    "turns have the calls of all turns up to this one": lambda p: (
-        _due_in(p, *range(_number(p) + 1)) if _number(p) else NOTHING
-    ),
-    "turns have the calls of the turn before, then their own": lambda p: _due_in(p, _number(p) - 1, _number(p)),
-    "all calls come in the last turn": lambda p: _at_once(p, -1),
-    "all calls come in the first turn": lambda p: _at_once(p, 0),
-    "calls come one turn late": _late,
-    "turns are in reverse order": lambda p: _due_in(p, len(p.of.case.turns) - 1 - _number(p)),  # type: ignore[union-attr]
-    "the first offered function is called before, without arguments": lambda p: _beside(p, False),
-    "the first offered function is called behind, without arguments": lambda p: _beside(p, True),
-    "every offered function is called with the arguments of one": _to_all,
-}

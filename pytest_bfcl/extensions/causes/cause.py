@@ -1,0 +1,67 @@
+"""A cause of a run's failures: its kind, its places, the entries that are right once it is undone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from pytest_bfcl.extensions.causes.cases import Case
+from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
+from pytest_bfcl.extensions.causes.confined import Both, Where
+
+LEAST_SURE, LEAST = 2, 3
+"""Entries that must agree before a cause is named."""
+ALWAYS, LEAST_PLACES = 0.95, 5
+"""Share and number of its places in which a rule has no exceptions."""
+
+
+@dataclass
+class Cause:
+    """A cause of a run's failures. ``entries``: failed cases that are right after it and other named causes are undone;
+    ``together``: those counted under another cause that also need this one undone. ``shown`` and ``exposed`` count its
+    places and its possible places. ``where``: a common feature of its places, if it is not everywhere. ``evidence``:
+    further proof besides the judgement.
+    """
+
+    key: str
+    told: str = ""
+    entries: list[Case] = field(default_factory=list)
+    together: list[Case] = field(default_factory=list)
+    shown: int = 0
+    exposed: int = 0
+    where: Where | Both | None = None
+    evidence: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """Its row of the catalog."""
+        return KINDS[self.key]
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it is a rule without exceptions, which no model keeps to."""
+        return self.key.endswith("_learned") and self.shown >= max(ALWAYS * self.exposed, LEAST_PLACES)
+
+    @property
+    def whose(self) -> str:
+        """Whose it is."""
+        return "parser" if self.kind.whose == "model" and self.is_regular else self.kind.whose
+
+    @property
+    def next(self) -> str:
+        """What to change, a key of `NEXT`."""
+        return "parser" if self.kind.next == "again" and self.is_regular else self.kind.next
+
+    @property
+    def title(self) -> str:
+        """What happened, in words."""
+        title = self.kind.title
+        if not self.told and self.key != "name_same":
+            title = re.sub(r" \({told}\)| after {told} characters", "", title).replace("`{told}`", "a changing text")
+        text = title.format(told=self.told or "changing ones")
+        return f"{text}, only {self.where}" if self.where is not None else text
+
+
+def least_entries(key: str) -> int:
+    """Entries that must show a cause; rules were tested already in entries that they were not learned from."""
+    return LEAST_SURE if KINDS[key].strength == "sure" or key.endswith("_learned") else LEAST
