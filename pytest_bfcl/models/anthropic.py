@@ -142,12 +142,11 @@ class MessagesJoiner(Joiner):
     def _add_delta(self, index: int, delta: Fields) -> None:
         self.started = True
         kind = str(delta.get("type"))
-        name = _GROWING.get(kind, "")
-        piece = delta.get(name)
-        if name and isinstance(piece, str):
+        name = _GROWING.get(kind)
+        if name is None:
+            self._unread = self._unread if kind == "citations_delta" else kind
+        elif isinstance(piece := delta.get(name), str):
             self._pieces.setdefault((index, name), []).append(piece)
-        elif not name and kind != "citations_delta":
-            self._unread = kind
 
     def body(self) -> Parsed:
         """The message."""

@@ -69,7 +69,7 @@ class StreamEnd:
 
         Raises a retryable `AdapterError` ``malformed_body`` if neither the choice nor the stream ended.
         """
-        if self._trouble is not None and not (self._about.get("error") or self._choice.get("error")):
+        if self._trouble is not None and not self._choice.get("error"):
             self._about = {**self._about, "error": self._trouble}
         if not over and "finish_reason" not in self._choice and self._trouble is None:
             raise cut_stream("no finish_reason came")
