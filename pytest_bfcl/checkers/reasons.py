@@ -27,8 +27,9 @@ MALFORMED = FailureTag.MALFORMED_OUTPUT
 WRONG = FailureTag.WRONG_ANSWER
 
 
-def _failure(name: str, row: Fields) -> Reason:
-    return Reason(
+_ROWS = tomllib.loads(Path(__file__).with_name("reasons.toml").read_text(encoding="utf-8"))
+_FAILURES = {
+    name: Reason(
         name,
         MALFORMED if row["details"] in ("Unread", "Reply") or row.get("malformed") else WRONG,
         row["rule"],
@@ -38,10 +39,8 @@ def _failure(name: str, row: Fields) -> Reason:
         getattr(advice, row["advice"]) if "advice" in row else None,
         row.get("mark", ""),
     )
-
-
-_ROWS = tomllib.loads(Path(__file__).with_name("reasons.toml").read_text(encoding="utf-8"))
-_FAILURES = {name: _failure(name, row) for name, row in _ROWS.items()}
+    for name, row in _ROWS.items()
+}
 
 UNREADABLE = _FAILURES["ast_decoder:decoder_failed"]
 WRONG_SHAPE = _FAILURES["ast_decoder:decoder_wrong_output_format"]

@@ -340,7 +340,7 @@ def _opened(wanted: object, mine: object) -> tuple[Any, Any]:
 
 def _short_leaf(value: object) -> Any:
     """A leaf for readers: plain values (shortened), anything else as short text."""
-    if hasattr(value, "__dict__") and not isinstance(value, type):
+    if hasattr(value, "__dict__"):
         try:
             return str(value)[:MAX_SHOWN]
         except RecursionError:

@@ -182,8 +182,7 @@ class OpenAIModel:
         if error is not None:
             fault = self._fault(error.status, error.text, answer.headers, tools_sent=tools_sent)
             return error.as_ending(fault)
-        reply = self.api.read(body)
-        return reply if answer.first_token_s is None else replace(reply, first_token_s=answer.first_token_s)
+        return replace(self.api.read(body), first_token_s=answer.first_token_s)
 
     def _fault(
         self, status: int, text: str, headers: Mapping[str, str] | None = None, *, tools_sent: bool

@@ -162,8 +162,8 @@ class Fingerprint:
         dataset: Any,
         models: Iterable[tuple[str, str]],
         settings: Settings,
-        selection: Fields | None = None,
-        read_as: Mapping[str, str] | None = None,
+        selection: Fields,
+        read_as: Mapping[str, str],
     ) -> Fingerprint:
         """The fingerprint of a run about to start.
 
@@ -176,11 +176,11 @@ class Fingerprint:
             dataset_sha256=str(dataset.sha256),
             files=dict(getattr(dataset, "file_digests", {})),
             models=tuple(
-                replace(ModelFingerprint.of(spec, mode, settings), read_as=(read_as or {}).get(spec, ""))
+                replace(ModelFingerprint.of(spec, mode, settings), read_as=read_as.get(spec, ""))
                 for spec, mode in models
             ),
             rules=settings.rules,
-            selection=dict(selection or {}),
+            selection=dict(selection),
             archives=_replayed(settings),
             profile=settings.profile,
             conditions={

@@ -204,13 +204,12 @@ def _compared(
 
 
 def _notes(comparison: Comparison, before: Measurement, after: Measurement) -> list[str]:
-    notes = [
-        note for measurement in ((before,) if before is after else (before, after)) for note in measurement.notes()
-    ]
+    measurements = (before,) if before is after else (before, after)
+    notes = [note for measurement in measurements for note in measurement.notes()]
     for count, measurement in ((comparison.only_before, before), (comparison.only_after, after)):
         if count:
             notes.append(f"{count} entries have a verdict only in {measurement.label}; the shared ones are compared")
-    for measurement in (before,) if before is after else (before, after):
+    for measurement in measurements:
         if measurement.fingerprint is not None and not measurement.fingerprint.comparable:
             notes.append(f"{measurement.label} used its own system prompt: not comparable with published scores")
     return notes

@@ -73,18 +73,18 @@ def run(
     else:
         raise UsageError("an event loop is running here (a notebook, an async function): await pytest_bfcl.arun(...)")
     with fewer_collections():  # for the time of this call, which is all that the thread does
-        whole = None
         try:
             selection = _selection(categories, ids, sample, shard)
             whole = _whole_run(entries, model, settings, out, selection, gates, model_info)
             whole.open_runner(search, cluster)
-            return asyncio.run(whole.carry_out(progress, said or (lambda text: None)))
+            try:
+                return asyncio.run(whole.carry_out(progress, said or (lambda text: None)))
+            except KeyboardInterrupt:
+                if whole.result is None:
+                    raise
+                raise RunInterrupted(whole.result) from None
         except UsageError as error:
             raise error.with_traceback(None) from None  # the caller's line counts, not ours
-        except KeyboardInterrupt:
-            if whole is None or whole.result is None:
-                raise
-            raise RunInterrupted(whole.result) from None
 
 
 async def arun(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.engine import converse
@@ -84,7 +84,6 @@ class Runner:
         self._alone = PlayedAlone(self._note, settings.simulators)
         self._on_switch = on_switch
         self.on_answer: Callable[[Answered], None] | None = None
-        self._ahead: LookAhead[Trial] | None = None
         self._entries: dict[TrialKey, Entry] = {}
         self._skips = _Skips(self.outside)
         self._unkept: str | None = None
@@ -106,16 +105,15 @@ class Runner:
 
     async def plan(self, trials: Iterable[Trial]) -> None:
         """Hold these trials ahead from now on, in this order; planned ones are ignored."""
-        self._look_ahead().plan(trials)
+        self._ahead.plan(trials)
 
-    def _look_ahead(self) -> LookAhead[Trial]:
-        if self._ahead is None:
-            wanted = self.settings.concurrency * (len(self.contenders) if self.settings.paced else 1)
-            room, said = room_for(wanted)
-            if said:
-                self._note(said)
-            self._ahead = LookAhead(self.hold, concurrency=room, stop_reason=self.stop_reason)
-        return self._ahead
+    @cached_property
+    def _ahead(self) -> LookAhead[Trial]:
+        wanted = self.settings.concurrency * (len(self.contenders) if self.settings.paced else 1)
+        room, said = room_for(wanted)
+        if said:
+            self._note(said)
+        return LookAhead(self.hold, concurrency=room, stop_reason=self.stop_reason)
 
     # -- conversations -------------------------------------------------------------------------------------------
 
@@ -125,24 +123,23 @@ class Runner:
         Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` if it did not start
         because the run is stopping.
         """
-        return await (self._ahead or self._look_ahead()).transcript(trial)
+        return await self._ahead.transcript(trial)
 
     def ask(self, trial: Trial) -> asyncio.Future[Transcript]:
         """The task that holds the conversation, for callers that run the loop themselves and then `take` it.
 
         Do not cancel it. Await `plan` in the loop first.
         """
-        return (self._ahead or self._look_ahead()).ask(trial)
+        return self._ahead.ask(trial)
 
     def take(self, trial: Trial) -> Transcript | None:
         """The conversation of a requested trial that has ended, else ``None``; raises its error."""
-        return self._ahead.take(trial.key) if self._ahead is not None else None
+        return self._ahead.take(trial.key)
 
     def discard(self, trial: Trial) -> None:
         """Release the entry and conversation of a trial that is done or not needed."""
         self._entries.pop(trial.key, None)
-        if self._ahead is not None:
-            self._ahead.discard(trial.key)
+        self._ahead.discard(trial.key)
 
     def entry(self, trial: Trial) -> Entry:
         """The trial's entry, parsed once and kept until `discard`. Raises `HarnessError` if it cannot be used."""
@@ -247,7 +244,7 @@ class Runner:
         if why := self._skips[trial.category, trial.data, trial.contender]:
             return self.skipped(trial, why)
         try:
-            return self.judged(trial, await (self._ahead or self._look_ahead()).transcript(trial))
+            return self.judged(trial, await self._ahead.transcript(trial))
         except EntrySkipped as skipped:
             return self.skipped(trial, skipped.message)
         except BenchmarkError as error:
@@ -305,15 +302,14 @@ class Runner:
     def hurry(self) -> None:
         """Stop waiting for replies, because the run is ending. For signal handlers."""
         self._hurried = True
-        if self._ahead is not None:
-            self._ahead.hurry()
+        self._ahead.hurry()
 
     async def end_conversations(self, drain_s: float | None = None) -> None:
         """Start no more conversations and end the current ones.
 
         ``drain_s``: seconds for paid replies to arrive; by default only after a spent budget.
         """
-        if self._ahead is None:
+        if "_ahead" not in vars(self):
             return
         if drain_s is None:
             spent = any(contender.budget.stop_reason() for contender in self.contenders)
@@ -324,7 +320,7 @@ class Runner:
         for contender in self.contenders:
             contender.ended = STOPPING if draining else None
         await self._ahead.aclose(min(drain_s, self.settings.timeout_s) if draining else 0.0)
-        self._ahead = None
+        del self._ahead
 
     async def aclose(self, *, interrupted: bool = False) -> None:
         """End all conversations; close adapters, files and providers. ``interrupted``: pending replies get

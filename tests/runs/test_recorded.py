@@ -135,7 +135,7 @@ class OwnData:
 
 def test_only_own_entries_have_own_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_bfcl.simulators.source_digests", lambda *names: {"S": "1"})
-    found = [Fingerprint.of(data, [(SPEC, "fc")], Settings(), {}).conditions for data in (DATA, OwnData)]
+    found = [Fingerprint.of(data, [(SPEC, "fc")], Settings(), {}, {}).conditions for data in (DATA, OwnData)]
     assert [each.get("own_simulators") or {} for each in found] == [{}, {"S": "1"}]
 
 
