@@ -180,15 +180,11 @@ def broken_json(details: CountDetails, entry: Entry, transcript: Transcript) -> 
 
 def undecoded_turn(details: TurnDetails, entry: Entry, transcript: Transcript) -> str | None:
     """A turn without a call, because its replies do not decode."""
-    turn = details.turn
-    if turn is not None and turn < len(transcript.turns):
-        replies = [step.reply.text or "" for step in transcript.turns[turn].steps]
-        if any(strip(text[:_LOOKED_AT]).answer != text[:_LOOKED_AT] for text in replies):
-            return _THOUGHTS
-        errors = [step.error for step in transcript.turns[turn].steps if step.error]
-        if errors:
-            return f"The turn's reply did not decode: {errors[0][:200]}"
-    return None
+    steps = transcript.turns[details.turn or 0].steps
+    replies = [step.reply.text or "" for step in steps]
+    if any(strip(text[:_LOOKED_AT]).answer != text[:_LOOKED_AT] for text in replies):
+        return _THOUGHTS
+    return next((f"The turn's reply did not decode: {step.error[:200]}" for step in steps if step.error), None)
 
 
 def _is_number(text: str) -> bool:

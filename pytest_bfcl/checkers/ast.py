@@ -116,7 +116,7 @@ def check_calls(calls: Sequence[Call], answers: Sequence[Fields], rule: str, how
         document = _document(how.functions, _answer_name(answers[0]))
     else:
         if len(calls) != 1:
-            return _wrong_count(reasons.WRONG_COUNT, calls, answers[:1])
+            return _wrong_count(reasons.WRONG_COUNT, calls, answers)
         document = how.functions[0]
     broken = check_call(calls[0], document, answers[0], how)
     return Verdict.passed() if broken is None else _wrong_call(broken, 0, answers[0])

@@ -141,7 +141,7 @@ def _is_empty_map(text: str) -> bool:
     tails = [tail.start() for tail in _MAP_EMPTY.finditer(text)]
     for head in _MAP_HEAD.finditer(text):
         nearest = bisect_left(tails, head.end())
-        if nearest < len(tails) and text.find("\n", head.end(), tails[nearest]) < 0:
+        if nearest < len(tails) and text.find("\n", head.end(), tails[nearest]) == -1:
             return True
     return False
 

@@ -227,7 +227,7 @@ class Spread:
     @property
     def half_width(self) -> float:
         """Half the width of the 95 % interval."""
-        return student975(self.freedom) * math.sqrt(self.variance) if self.variance > 0 else 0.0
+        return student975(self.freedom) * math.sqrt(self.variance)
 
 
 @dataclass(slots=True)

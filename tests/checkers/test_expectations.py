@@ -232,7 +232,7 @@ def test_files_and_databases_of_a_directory(tmp_path: Path) -> None:
     [
         ({"called": "pay"}, CALLED),
         ({"attempted": "pay"}, None),
-        ({"attempted": "pay", "count": 2}, None),
+        ({"attempted": "pay", "count": 3}, None),
         ({"called": "pay", "count": 0}, None),
         ({"not_called": "pay"}, CALLED),
         ({"max_calls": 1}, None),
@@ -241,11 +241,11 @@ def test_files_and_databases_of_a_directory(tmp_path: Path) -> None:
     ],
 )
 def test_called_means_carried_out(expectation: dict[str, Any], reason: str | None) -> None:
-    """One call is refused by its schema before it is sent, one is answered with an error, one is carried out."""
+    """One call is refused by its schema before it is sent, two are answered with an error, one is carried out."""
     refused = Step(Reply(text=""), calls=["pay(sum='x')"], results=["Error during execution: invalid arguments: sum"])
-    failed = Step(Reply(text=""), calls=["pay(sum=3)", "look()"], results=["no money", "a shop"])
+    failed = Step(Reply(text=""), calls=[*["pay(sum=3)"] * 2, "look()"], results=["no money", "broke", "a shop"])
     talk = Transcript("e", "mcp", "m", "prompt", turns=[Turn([], [refused, failed, Step(Reply(text="x"), calls=[])])])
-    talk.extra["failed_calls"] = ["pay(sum=3)"]
+    talk.extra["failed_calls"] = ["pay(sum=3)"] * 2
     entry = Entry(id="e", category="mcp", question=[[{"role": "user", "content": "x"}]], mcp="s", expect=[expectation])
     assert judge(entry, talk).reason == reason
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import streams
 from pytest_bfcl.models.chat import Chat, ChatJoiner
+from pytest_bfcl.models.responses import ResponsesJoiner
 from pytest_bfcl.models.streams import EventReader, StreamEnd
 from tests.models.asking import KEY, ask, failing
 from tests.models.loopback import WEATHER, Prompted, completion, request
@@ -229,6 +230,8 @@ class Kept:
         (b'data: {"type": "error", "m": 1}\n\n', [], False, {"error": {"type": "error", "m": 1}}),
         (b'data: {"error": null, "a": 1}\n\n', [{"error": None, "a": 1}], False, None),
         (b'data: {"a":\ndata: 1}\n\n \n', [{"a": 1}], False, None),
+        (b'data: {"a": 1}\n\n \nworker 3 is gone\n\n', [{"a": 1}], False, {"error": "worker 3 is gone"}),
+        (b'data: [DONE]\n\nso long!\n\n', [], True, None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [1, 5, 1000])
@@ -270,6 +273,10 @@ def test_streams_and_events_have_limits(monkeypatch, stream, event, data, refuse
          {"usage": None, "choices": [{"finish_reason": "stop", "message": 1}]}),
         ([{"choices": [{"content_filter_results": {"hate": {"filtered": True}}}]}, {"choices": []}], True,
          {"usage": None, "choices": [{"content_filter_results": {"any": {"filtered": True}}, "message": 1}]}),
+        ([{"choices": [{"native_finish_reason": "failed"}]},
+          {"choices": [{"native_finish_reason": "aborted", "finish_reason": "stop"}]}], False,
+         {"error": "failed", "usage": None,
+          "choices": [{"native_finish_reason": "aborted", "finish_reason": "stop", "message": 1}]}),
     ],
 )  # fmt: skip
 def test_what_stands_around_the_pieces(events, over, body):
@@ -277,6 +284,54 @@ def test_what_stands_around_the_pieces(events, over, body):
     for event in events:
         end.choices(event)
     assert end.body({"message": 1}, over=over) == body
+
+
+def item_done(place, **fields):
+    return {"type": "response.output_item.done", "output_index": place, "item": fields}
+
+
+def response(status, **fields):
+    return {"type": f"response.{status}", "response": {"status": status, **fields}}
+
+
+FAILED_ITEM = {"type": "message", "status": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("events", "body"),
+    [
+        ([item_done(1, n=1), item_done("0", n=2), item_done(None, n=3), response("completed")],
+         {"status": "completed", "output": [{"n": 2}, {"n": 1}, {"n": 3}]}),
+        ([item_done(0, n=1), response("completed", output=[{"n": 2}])], {"status": "completed", "output": [{"n": 2}]}),
+        ([item_done(0, **FAILED_ITEM), item_done(1, type="message", error="late"), response("completed")],
+         {"status": "completed", "error": "status: failed",
+          "output": [FAILED_ITEM, {"type": "message", "error": "late"}]}),
+        ([item_done(0, **FAILED_ITEM), response("incomplete")], {"status": "incomplete", "output": [FAILED_ITEM]}),
+        ([item_done(0, type="web_search", status="failed"), response("completed")],
+         {"status": "completed", "output": [{"type": "web_search", "status": "failed"}]}),
+        ([response("completed", n=1), response("incomplete"), response("completed", n=2)],
+         {"status": "incomplete", "output": []}),
+    ],
+)  # fmt: skip
+def test_what_a_stream_of_responses_ends_with(events, body):
+    joiner = ResponsesJoiner()
+    for event in events:
+        joiner.add(event)
+    assert joiner.body() == body
+
+
+def test_which_events_of_responses_are_read():
+    for kind in ("x.delta", "response.output_text.delta"):
+        joiner = ResponsesJoiner()
+        named = [kind, "response.created", "response.output_item.done", "error", "response.completed"]
+        assert [joiner.wants(f"event: {name}\ndata: {{}}".encode()) for name in named] == [False, False, *[True] * 3]
+        assert joiner.started
+    joiner = ResponsesJoiner()
+    assert joiner.wants(b"event: response.created") is joiner.started is False
+    assert joiner.wants(b"data: {}")
+    for event in ({"type": "response.output_text.delta"}, response("created")):
+        joiner.add(event)
+        assert joiner.started
 
 
 # ------------------------------------------------------------------ over the wire

@@ -131,11 +131,19 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=folder, check=True)
 
 
-def test_a_revision_and_the_newest_commit_with_results(repository: Path) -> None:
+def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(repository) == FILES
     assert found(Path(f"{repository}@HEAD~1")) == FILES
     git(repository, "clone", "-q", "--bare", str(repository), "bare.git")
     assert found(repository / "bare.git") == FILES
+    monkeypatch.chdir(repository)
+    assert not is_packed(Path("gone"))
+    size = sum(map(len, FILES.values()))
+    monkeypatch.setattr(unpacking, "MOST_BYTES", size)
+    assert found(repository) == FILES
+    monkeypatch.setattr(unpacking, "MOST_BYTES", size - 1)
+    with pytest.raises(UsageError, match="GB of results at"):
+        found(repository)
 
 
 @pytest.mark.parametrize(

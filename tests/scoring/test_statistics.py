@@ -17,6 +17,7 @@ from pytest_bfcl.scoring.statistics import (
     cluster_of,
     holm,
     interval,
+    noise_floor,
     spread_of,
     stratum_of,
     student975,
@@ -131,6 +132,20 @@ def test_holm_has_the_published_numbers() -> None:
     assert found == pytest.approx({"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02})
     assert holm({}) == {}
     assert holm({"a": 0.9, "b": 0.8}) == {"a": 1.0, "b": 1.0}
+
+
+def test_the_floor_of_noise_counts_clusters_and_one_flip_more() -> None:
+    alone = noise_floor([[1, 1]] * 200, [1] * 200)
+    assert alone == pytest.approx(1.96 * 1 / 200, rel=0.02)
+    flips = noise_floor([[1, 0]] * 50 + [[0, 1]] * 50, [1] * 100)
+    assert flips == pytest.approx(1.96 * 101**0.5 / 100, rel=0.02)
+    # The same flips, all of a scenario's up or down together: the scenarios are what is counted.
+    together = noise_floor([[20, 0], [0, 20], [20, 0], [0, 20], [20, 0]], [20] * 5)
+    assert together > 3.5 * flips
+    assert noise_floor([[1, 1]] * 3, [1] * 3) == pytest.approx(0.5485, abs=1e-4)  # 4.303·√(3 ⁄ 20.51) ⁄ 3
+    assert noise_floor([[1, 0, 0]] * 30, [1] * 30) == pytest.approx(1.97 * 21**0.5 / 30, rel=0.01)
+    # Of one cluster in two runs nothing is known.
+    assert noise_floor([[1, 1]], [1]) == noise_floor([[20, 20]], [20]) == noise_floor([[1, 0]] * 2, [1, 1]) == 1.0
 
 
 DISTANCES = st.one_of(st.floats(0, 5), st.floats(0, 1e6), st.sampled_from([1e-12, 1e-6, 37.0]))

@@ -13,7 +13,6 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.stability import smoke_set, stability
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import noise_floor
 from tests.reporting.samples import record, stored_run
 
 CATEGORY = "simple_python"
@@ -48,17 +47,6 @@ def test_repeats_of_one_run_are_runs_and_one_says_nothing() -> None:
     assert found.ids("flaky") == [f"{CATEGORY}_1"]
     with pytest.raises(UsageError, match="needs two runs"):
         stability({"a": a_run("11")})
-
-
-def test_the_floor_counts_clusters_and_one_flip_more() -> None:
-    alone = noise_floor([[1, 1]] * 200, [1] * 200)
-    assert alone == pytest.approx(1.96 * 1 / 200, rel=0.02)
-    flips = noise_floor([[1, 0]] * 50 + [[0, 1]] * 50, [1] * 100)
-    assert flips == pytest.approx(1.96 * 101**0.5 / 100, rel=0.02)
-    # The same flips, all of a scenario's up or down together: the scenarios are what is counted.
-    together = noise_floor([[20, 0], [0, 20], [20, 0], [0, 20], [20, 0]], [20] * 5)
-    assert together > 3.5 * flips
-    assert noise_floor([[1, 1]], [1]) == noise_floor([[1, 0], [1, 0]], [1, 1]) == 1.0  # of one nothing is known
 
 
 def test_a_smoke_set_predicts_runs_it_has_not_seen() -> None:
