@@ -7,7 +7,7 @@ for every failure.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers.details import CallDetails, CountDetails, TurnDetails, UnreadDetails, ValueDetails
 from pytest_bfcl.formats.thinking import strip
@@ -155,15 +155,12 @@ def quoted_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> 
 
 def wrong_order(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
     """A list that is right except for its order."""
-    elements = _in_any_order(details.called)
+    called: Any = details.called
+    elements = sorted(map(str, called))
     for answer in details.expected if isinstance(details.expected, list) else ():
-        if isinstance(answer, list) and _in_any_order(answer) == elements:
+        if isinstance(answer, list) and sorted(map(str, answer)) == elements:
             return "The elements are right, their order is not."
     return None
-
-
-def _in_any_order(value: object) -> list[str]:
-    return sorted(map(str, value)) if isinstance(value, list) else []
 
 
 def value_instead_of_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:

@@ -20,7 +20,6 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import advice, details
 from pytest_bfcl.checkers.details import Attempt, CallDetails, Details, ReplyDetails, TriedDetails, TroubleDetails
 from pytest_bfcl.failures import FailureTag, Reason, UsageError
-from pytest_bfcl.json_types import Fields
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 MALFORMED = FailureTag.MALFORMED_OUTPUT

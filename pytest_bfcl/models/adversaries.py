@@ -7,7 +7,7 @@ adversaries (``"allows": {"parrot": "why"}``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, ServedTool, portable_name
@@ -164,8 +164,11 @@ def extra_calls(entry: Entry, *, about: bool = False) -> list[Call]:
     """
     made: list[tuple[int, str, Call]] = []
     done = [(portable_name(call.name), call.arguments) for call in right_calls(entry)]
-    for tool in entry.server_facts.tools if entry.server_facts is not None else ():
-        victims = _Victims(entry, tool, about)
+    facts = entry.server_facts
+    if facts is None:
+        return []
+    for tool in facts.tools:
+        victims = _Victims(entry, facts.files, tool, about)
         call = Call(tool.name, arguments_for(tool.schema, victims.say))
         if not _may_write(tool) or (call.name, call.arguments) in done or (about and not victims.found):
             continue
@@ -187,14 +190,13 @@ def _may_write(tool: ServedTool) -> bool:
 class _Victims:
     """Existing things to destroy: those of the setup that the answer names (``about``), or the others."""
 
-    def __init__(self, entry: Entry, tool: ServedTool, about: bool) -> None:
+    def __init__(self, entry: Entry, there: Sequence[str], tool: ServedTool, about: bool) -> None:
         self._about = about
         self._tool = tool
         self._right = right_calls(entry)
         self._setup = [call.arguments for call in entry.setup]
         looks = [look for _, look in states_of(entry.expect)]
         told = repr([call.arguments for call in self._right])
-        there = entry.server_facts.files if entry.server_facts is not None else ()
         files = [each for each in there if "#" not in each]
         named = {str(look.file) for look in looks}
         self._files = [each for each in files if (each in named or f"{SHOWN_WORKDIR}/{each}" in told) is about]

@@ -199,7 +199,7 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
     if path.is_file():
         match = _RESULT_NAME.fullmatch(path.name)
         whole = path.resolve()
-        above = whole.parents[min(4, len(whole.parents) - 1)]
+        above = Path(whole.anchor, *whole.parts[1:-5])
         return [(model_folder(above, whole), match["category"], path)] if match else []
     found = []
     for file in sorted(files_named(path, "*_result.json")):

@@ -124,15 +124,14 @@ def unreachable(
         lacking = [name for name in needed if name not in measurable]
         if gate.group in OVERALL and not official:
             told.append(f"{gate}: {NOT_OFFICIAL}")
-        elif not lacking:
-            continue
-        elif gate.group in OVERALL:
-            advice = f"a part claims no overall; ask for a group or {PLAIN}=…"
-            told.append(f"{gate}: {_lacking(lacking, skipped)}; {advice}")
-        elif len(lacking) == len(needed):
-            told.append(f"{gate}: {_lacking(lacking, skipped)}, so nothing of it would be measured")
-        elif not allow_missing:
-            told.append(f"{gate}: {_lacking(lacking, skipped)} (--bfcl-allow-missing accepts that)")
+        elif lacking:
+            why = f"{gate}: {_lacking(lacking, skipped)}"
+            if gate.group in OVERALL:
+                told.append(f"{why}; a part claims no overall; ask for a group or {PLAIN}=…")
+            elif len(lacking) == len(needed):
+                told.append(f"{why}, so nothing of it would be measured")
+            elif not allow_missing:
+                told.append(f"{why} (--bfcl-allow-missing accepts that)")
     return told
 
 

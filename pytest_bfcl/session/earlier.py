@@ -163,8 +163,7 @@ def plan_trials(trials: Iterable[Trial], earlier: EarlierParts, stage: Callable[
     for trial in chosen.values():
         for stage_id in needed_stages(trial, earlier) if CATEGORIES[trial.category].backend else ():
             key = trial.key_of(stage_id)
-            if key not in planned:
-                planned[key] = chosen.get(key) or stage(trial, stage_id)
-        if trial.key not in planned and not (earlier.settled and earlier.is_settled(trial)):
+            planned.setdefault(key, chosen.get(key) or stage(trial, stage_id))
+        if not (earlier.settled and earlier.is_settled(trial)):  # most runs have settled nothing
             planned[trial.key] = trial
     return list(planned.values())

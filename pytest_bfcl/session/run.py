@@ -168,7 +168,8 @@ class Run:
 
     def refuse_other(self) -> None:
         """Raise `UsageError` if the directory holds a run that measured something else."""
-        if self.earlier.fingerprint is not None and self.path is not None:
+        if self.earlier.fingerprint is not None:
+            assert self.path is not None
             self.earlier.refuse_other(self.fingerprint(), self.path)
 
     def check_gates(self, models: Sequence[str], here: Path = Path()) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
 from pytest_bfcl.checkers.details import MAX_ITEMS, plain
-from pytest_bfcl.checkers.entries import single_turn_calls
+from pytest_bfcl.checkers.entries import language_of, reply_of, single_turn_calls
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
 from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
@@ -251,6 +251,16 @@ def test_an_empty_text_that_cannot_be_left_out(
     native = [{"name": "serve", "arguments": json.dumps({"x": value})}]
     both = judge_both(entry([function("serve", x=schema)], [{"serve": {"x": answers}}]), transcript(native))
     assert (both.official.valid, both.corrected.valid) == (official, corrected)
+
+
+def test_the_language_and_the_reply_that_count() -> None:
+    for category, language, found in (("simple_java", "python", "java"), ("simple_python", "java", "java")):
+        assert language_of(entry([SOUP], ANSWER, category=category, language=language)) == found
+    said = transcript("said")
+    assert reply_of(said).text == "said"
+    for error, text in (("refused", "refused"), ("", "inference error")):
+        said.inference_error = error
+        assert reply_of(said).text == text
 
 
 def test_rule_sets() -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.checkers.recorded_web import NotLookedUp, RecordedWeb
+from pytest_bfcl.checkers.recorded_web import NotLookedUp, RecordedWeb, recorded_results
+from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
 
 PAGE = "<html><head><title>{0}</title></head><body><p>{0} is about {1}.</p></body></html>"
 SEARCH = "search_engine_query(keywords='bridge of Riga', max_results=1)"
@@ -106,6 +107,9 @@ def test_a_line_without_results_is_an_error_of_the_data(data: DataSet) -> None:
     verdict = judge(entry, transcript_from_line(line))
     assert (verdict.outcome, verdict.reason) == ("error", "harness:search")
     assert "not recorded" in str(verdict.detail)
+    talk = Transcript(entry.id, entry.category, turns=[Turn([], [Step(Reply(), calls=[SEARCH], results=["found"])])])
+    key = ("search_engine_query", "[('keywords', 'bridge of Riga'), ('max_results', 1), ('region', 'wt-wt')]")
+    assert recorded_results(entry, talk, executor_of(entry)) == {key: ["found"]}
     quiet = {**line, "trajectory": [[], [["touch(file_name='bridge.txt')"]]]}
     assert judge(entry, transcript_from_line(quiet)).reason == "multi_turn:empty_turn_model_response"
 

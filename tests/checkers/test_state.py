@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import judge, judge_both
-from pytest_bfcl.checkers.json_calls import is_accepted
+from pytest_bfcl.checkers.json_calls import as_json, is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
-from pytest_bfcl.checkers.state import MAX_DIFFERENCES, SHOWN_RESULTS, state_difference
+from pytest_bfcl.checkers.state import MAX_DEPTH, MAX_DIFFERENCES, SHOWN_RESULTS, state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
@@ -98,6 +98,9 @@ def test_state_difference_tells_only_what_differs() -> None:
     [
         ("tea", 5, ("tea", 5)),
         (["tea"], "tea", (["tea"], "tea")),
+        ("tea", ["tea"], ("tea", ["tea"])),
+        ({"a": 1}, 5, ({"a": 1}, 5)),
+        (5, {"a": 1}, (5, {"a": 1})),
         ("x" * 300, 5, ("x" * 300, 5)),
         ("x" * 301, 5, ("x" * 300 + "…", 5)),
         ("tea", "x" * 500, ("tea", "x" * 299 + "…")),
@@ -107,6 +110,20 @@ def test_state_difference_tells_only_what_differs() -> None:
 def test_long_texts_are_shown_where_they_differ(wanted: Any, called: Any, shown: tuple[Any, Any]) -> None:
     found = state_difference({"note": called}, {"note": wanted})
     assert tuple(found["note"][side] for side in ("expected", "called")) == shown
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_a_difference_is_looked_for_to_some_depth(kind: type) -> None:
+    def nested(depth: int, leaf: Any) -> Any:
+        for _ in range(depth):
+            leaf = [leaf] if kind is list else {"k": leaf}
+        return leaf
+
+    step = "[0]" if kind is list else ".k"
+    for more in (0, 1):
+        found = state_difference({"a": nested(MAX_DEPTH + more, 2)}, {"a": nested(MAX_DEPTH + more, 1)})
+        assert found == {f"a{step * MAX_DEPTH}": {"expected": nested(more, 1), "called": nested(more, 2)}}
+    assert [*state_difference({"a": nested(5_000, 2)}, {"a": nested(5_000, 1)})] == [f"a{step * MAX_DEPTH}"]
 
 
 def test_a_difference_shows_some_of_many_attributes() -> None:
@@ -226,6 +243,7 @@ def test_more_calls_in_a_step_than_are_carried_out_end_the_conversation() -> Non
 )  # fmt: skip
 def test_values_are_equal_as_json(value: object, accepted: object, fits: bool) -> None:
     assert is_accepted(value, [accepted]) is fits
+    assert as_json({"a": (1, {2: (value,)})}) == {"a": [1, {"2": [value]}]}
 
 
 def test_the_rule_of_an_unknown_reason_is_what_its_line_says() -> None:

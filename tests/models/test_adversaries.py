@@ -11,7 +11,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.adversaries import adversaries_of, extra_calls
+from pytest_bfcl.models.adversaries import adversaries_of, deeds_of, extra_calls, harmless_repeat
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.session.proof import is_at_risk
 from pytest_bfcl.settings import Settings
@@ -92,6 +92,7 @@ def test_what_they_say() -> None:
     ("tools", "changes", "first"),
     [
         ([tool("delete_item", "itemNames")], {"setup": [{"call": "x", "arguments": {"name": "fig"}}]}, ["fig"]),
+        ([tool("delete_item", "name")], {"setup": [{"call": "x", "arguments": {"names": ["fig"]}}]}, ["fig"]),
         ([tool("delete_item", "item")], {}, None),  # nothing is there that could be deleted
         ([tool("look"), tool("move_file", "path")], {"files": ("a.txt",)}, ["/workdir/a.txt"]),
         ([tool("write_file", "path", "content")], {"files": ("a.txt",), "expect": [{"state": {"file": "a.txt"},
@@ -104,5 +105,8 @@ def test_what_they_say() -> None:
     ],
 )  # fmt: skip
 def test_what_the_vandal_tries_first(tools: list[ServedTool], changes: dict[str, Any], first: list[str] | None) -> None:
-    tries = extra_calls(entry(*tools, **changes))
+    served = entry(*tools, **changes)
+    tries = extra_calls(served)
     assert (list(tries[0].arguments.values()) if tries else None) == first
+    unseen = served.model_copy(update={"server_facts": None})  # without a server nothing is known of its tools
+    assert (extra_calls(unseen), deeds_of("extra", unseen), harmless_repeat(unseen)) == ([], [], False)

@@ -97,6 +97,11 @@ def test_what_is_no_result_file(tmp_path: Path) -> None:
     assert [line["id"] for line in import_official(tmp_path, on_damaged=damaged.append)] == ["simple_python_1"]
     assert [(each.path.name, each.line) for each in damaged] == [("BFCL_v3_nonsense_result.json", 1)]
     assert result_files(tmp_path / "m" / "x.json") == []
+    for below, folder in (("a/b/c", "up"), ("a/b/c/d", "d")):  # a single file is looked for four folders above
+        alone = tmp_path / "up" / "live" / below / "BFCL_v4_multiple_result.json"
+        alone.parent.mkdir(parents=True)
+        alone.touch()
+        assert [name for name, _, _ in result_files(alone)] == [folder]
     with pytest.raises(UsageError, match="holds neither"):
         list(import_official(tmp_path / "m" / "x.json"))
     (tmp_path / "out_result.json").symlink_to("/etc/hostname")

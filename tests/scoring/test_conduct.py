@@ -99,6 +99,8 @@ def test_what_one_line_says(fields: Any, found: Any) -> None:
 def test_the_specifications_numbers() -> None:
     values = [1, 2, 3, 4]
     assert (mean(values), round(deviation(values) or 0, 2), percentile95(values)) == (2.5, 1.29, pytest.approx(3.85))
+    assert percentile95([*[0.0] * 10, 0.1, 1.3]) == 0.6399999999999991  # to the last bit, as the reference's
+    assert percentile95([0.1, 2.7]) == 2.5700000000000003
     assert cost_usd(Usage([], [10**6], [10**6]), 1.75, 14) == 15.75
     assert cost_usd(Usage([4 * 3600.0]), None, None) is None  # nobody gave an hourly price
     assert cost_usd(Usage([3600.0]), None, None, server_price=50.0) == 0.5

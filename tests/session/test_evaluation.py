@@ -13,7 +13,8 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.session import closing
-from pytest_bfcl.session.evaluation import judged_record, open_data, run, score_lines
+from pytest_bfcl.session.evaluation import RunInterrupted, judged_record, open_data, run, score_lines
+from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
 
@@ -341,6 +342,25 @@ def test_records_are_held_as_long_as_the_run_is_small(tmp_path, monkeypatch):
     again = run(entries(), good, settings=SETTINGS, out=tmp_path / "run")  # everything is there
     assert not isinstance(again.records, list)
     assert list(again.records) == held.records
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_an_interrupted_run_gives_what_there_is(monkeypatch, there):
+    async def carry_out(self, *more):
+        self.result = "the result" if there else None
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(WholeRun, "carry_out", carry_out)
+    with pytest.raises(RunInterrupted if there else KeyboardInterrupt) as caught:
+        run("bundled", "oracle:")
+    assert getattr(caught.value, "result", None) == ("the result" if there else None)
+
+
+def test_splits_of_other_data_are_refused():
+    split = {"name": "s", "sha256": "", "part": "test", "ids": [], "data": {"name": "x", "version": "1", "sha256": "0"}}
+    for settings in (Settings(split=split), Settings(trained_on=split)):
+        with pytest.raises(UsageError, match="the split s was made of x 1"):
+            run("bundled", "oracle:", settings=settings)
 
 
 def test_a_wrong_argument_shows_the_callers_line_alone() -> None:

@@ -13,7 +13,7 @@ from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.session import proof
-from pytest_bfcl.session.proof import ALONE, MOST, PlayedAlone, Proofs
+from pytest_bfcl.session.proof import ALONE, MOST, SHOWN_CHANGES, PlayedAlone, Proofs
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import PLAYED_BEFORE, Transcript
 
@@ -134,6 +134,17 @@ def test_an_entry_is_proved_again_only_after_a_change(monkeypatch: pytest.Monkey
     for name in ("mcp_1", "mcp_2"):
         prove(proofs, id=name, mcp="shop")
     assert asked == ["mcp_0", "mcp_1"], "what failed is asked again, what a server told is not"
+    assert len(notes) == 3
+    real = Proofs(Settings(mcp={"shop": "https://shop.example/mcp"}), notes.append)
+    for name in ("mcp_4", "mcp_5"):
+        prove(real, id=name, mcp="shop")
+    assert notes[3:] == [proof.spared_text("shop")], "said once"
+    for count, more in ((SHOWN_CHANGES, ""), (SHOWN_CHANGES + 2, " and 2 more")):
+        for digest in "ab":
+            parts = {str(number): f"{digest}{count}" for number in range(count)}
+            monkeypatch.setattr(proof, "inputs_of", lambda *about, parts=parts: dict(parts))
+            prove(id=f"recorded_{count}")
+        assert notes[-1] == f"recorded_{count} is proved again: changed 0, 1, 2, 3, 4{more}"
     before = ServerFacts("shop 1", ()).summary()
     with pytest.raises(HarnessError, match=r"MCP server 'shop' has changed since this run began: tools \("):
         prove(Proofs(Settings(mcp={"shop": "run"}), notes.append, {"shop": before}), id="mcp_3", mcp="shop")

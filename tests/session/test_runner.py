@@ -20,7 +20,7 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
-from pytest_bfcl.session.outside import Store
+from pytest_bfcl.session.outside import Outside, Store
 from pytest_bfcl.session.proof import Proofs
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.trial import Trial
@@ -172,6 +172,14 @@ def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> 
     found = {model.spec: [line["outcome"] for line in lines if line["model"] == model.spec] for model in models}
     assert found == {"own:broken@fc": ["error"] * 6, "own:fine@fc": ["passed"] * 6}
     assert len([note for note in notes if "own:broken@fc is asked no more" in note and "http://here/v1" in note]) == 1
+    assert [each.users_trouble.calm for each in contenders] == [False, True]
+    gone: list[Any] = [SimpleNamespace(label=name, broken=lambda why=why: why) for name, why in (("a", "x"), ("b", ""))]
+    for told in (gone, gone[:1]):  # a model alone ends the run, which says why
+        notes.clear()
+        runner = Runner(data, told, SETTINGS, note=notes.append)
+        for contender in (*told, *told):
+            runner._leave(contender)
+        assert notes == ["a is asked no more, other models go on: x"][: len(told) - 1]
     with pytest.raises(RunStopped, match="refused the key"):
         asyncio.run(work(Contender.of_adapter(Refused("own:broken@fc"), SETTINGS)))
 
@@ -290,6 +298,15 @@ def test_the_number_of_requests_that_was_found_is_told(
     store = Store(process=process)
     asyncio.run(Runner(data, [contender], replace(SETTINGS, paced=paced), store, note=notes.append).aclose())
     assert notes == ["a note", *([f"m: --bfcl-concurrency auto {told}"] if told else []), "closed"]
+
+
+def test_a_search_provider_at_hand_serves_the_web_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_bfcl.session.outside.skip_reason", lambda *asked, stored: f"{asked[0]}: {stored}")
+    bundled, contender = open_data("bundled"), Contender.of_adapter(Answering(), SETTINGS)
+    for given, there in ((None, False), (object(), True)):
+        outside = Outside(SETTINGS, Store(), given)
+        told = [outside.skip_reason(name, bundled, contender) for name in ("web_search_base", "rest")]
+        assert told == [f"web_search_base: {there}", "rest: False"]
 
 
 def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:

@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get
+from pytest_bfcl.models import parse_spec
+from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get, named_spec
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -58,11 +59,21 @@ def test_anything_else_on_a_port_is_no_server(server: ThreadingHTTPServer, body:
 
 
 @pytest.mark.parametrize("key", [None, "k"])
-def test_a_server_is_asked_with_the_key_that_there_is(key: str | None, server: ThreadingHTTPServer) -> None:
+def test_a_server_is_asked_with_the_key_that_there_is(
+    key: str | None, server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.body = _models("m", "x" * 300, "x" * 301, "odd\n", 5)  # type: ignore[attr-defined]
     url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     assert ask_server(url, "vLLM", key) == FoundServer(url, "vLLM", ("m", "x" * 300))
     assert server.key == (key and f"Bearer {key}")  # type: ignore[attr-defined]
+    monkeypatch.setenv("OPENAI_API_KEY", f" {key or ''}")
+    named, found = named_spec(parse_spec("auto:m"), url, {})
+    assert (named.text, found) == ("openai:m", url)
+    assert server.key == (key and f"Bearer {key}")  # type: ignore[attr-defined]
+    monkeypatch.setenv("VLLM_BASE_URL", f"{url}/")
+    monkeypatch.setenv("VLLM_API_KEY", "theirs")
+    assert named_spec(parse_spec("auto:m"))[0].text == "vllm:m"
+    assert server.key == "Bearer theirs"  # type: ignore[attr-defined]
 
 
 class Misbehaving(BaseHTTPRequestHandler):

@@ -37,6 +37,7 @@ class Kept:
             self.lines.append(None)
             raise ValueError("an odd one\nof two lines")
         if self.trouble == "all":
+            self.lines.append(None)
             raise SystemExit("the sink wants to end the process")
         if self.trouble == "changes":
             line.clear()
@@ -93,15 +94,19 @@ def test_a_sinks_trouble_is_said_once_and_changes_nothing(
     trouble: str, said: str, monkeypatch: pytest.MonkeyPatch, without: RunResult
 ) -> None:
     monkeypatch.setattr(sinks, "AT_THE_END_S", 0.3)
+    monkeypatch.setattr(sinks, "MOST_FAILURES", 3)
     if trouble == "narrow":
         monkeypatch.setattr(sinks, "MOST_WAITING", 1)
-    result = asked(monkeypatch, Kept("hangs" if trouble == "narrow" else trouble))
+    kept = Kept("hangs" if trouble == "narrow" else trouble)
+    result = asked(monkeypatch, kept)
     assert plain(result) == plain(without)
     assert (result.exit_code, result.stopped) == (without.exit_code, without.stopped)
     told = [note for note in result.notes if note.startswith("sink ")]
     assert len(told) == bool(said), told
     assert said.format(n=len(without.records)) in "".join(told)
     assert "sk-1234567890abcdef" not in "".join(told)
+    if trouble == "all":  # after some failures only the end is told
+        assert (len(kept.lines), kept.summary) == (min(sinks.MOST_FAILURES, len(without.records)), result.summary)
 
 
 @pytest.mark.parametrize("names", [("nosuch",), ("mine", "mien")])
