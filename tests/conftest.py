@@ -98,7 +98,8 @@ FETCHED = {"official", "official_dir", "official_wheel", "fetched_weights"}
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tiers that the mark expression does not name."""
     for item in items:
-        if FETCHED.intersection(getattr(item, "fixturenames", ())):
+        given = getattr(getattr(item, "callspec", None), "params", ())  # a parameter of that name is no fixture
+        if FETCHED.intersection(getattr(item, "fixturenames", ())).difference(given):
             item.add_marker("official")
     left_out = [tier for tier in TIERS if tier not in config.option.markexpr]
     dropped = [item for item in items if any(map(item.get_closest_marker, left_out))]

@@ -131,7 +131,7 @@ def _map_body(text: str) -> str | None:
     tail = _MAP_BODY.search(text, head.end())
     if tail is not None:
         end = text.find("}", tail.end())
-        if end >= 0:
+        if end != -1:
             return text[tail.end() : end]
     return "" if _is_empty_map(text) else None
 

@@ -97,7 +97,7 @@ def _array_body(text: str) -> str | None:
     for opening, closing in (("[", "]"), (_NEW_ARRAY, ")")):
         if text.startswith(opening):
             end = text.find(closing, len(opening), line_end_from(text, len(opening)))
-            return text[len(opening) : end] if end >= 0 else None
+            return None if end == -1 else text[len(opening) : end]
     return None
 
 
@@ -147,7 +147,7 @@ def _object(text: str) -> Any:
     if not text.startswith("{"):
         return text
     end = text.find("}", 1, line_end_from(text, 1))
-    if end < 0:
+    if end == -1:
         return text
     return {key.strip().strip(_QUOTES): _object_value(value.strip()) for key, value in _pairs(text[1:end])}
 
@@ -172,7 +172,7 @@ def _value_end(body: str, start: int) -> tuple[int, int]:
     comma = body.find(",", start)
     while comma >= 0:
         other = body.find(",", comma + 1)
-        last_colon = body.rfind(":", comma + 1, other if other >= 0 else len(body))
+        last_colon = body.rfind(":", comma + 1, len(body) if other == -1 else other)
         if last_colon >= comma + 2:
             return comma, min(skip_space(body, comma + 1), last_colon - 1)
         comma = other

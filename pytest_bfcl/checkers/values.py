@@ -38,7 +38,7 @@ def fits(value: object, answer: object, schema: Fields, rules: RuleSet) -> bool:
     return _fits_number(value, answer, schema, rules)
 
 
-def fits_key(item: Any, alternatives: Any, key: Any, schema: Fields, rules: RuleSet, depth: int = 0) -> bool:
+def fits_key(item: Any, alternatives: Any, key: Any, schema: Fields, rules: RuleSet, *, nested: bool = False) -> bool:
     """Whether the value under ``key`` is allowed; ``schema`` is that of the object it is in."""
     inner = _mapping(_mapping(schema.get("properties")).get(key))
     if type(alternatives) is not list:
@@ -52,7 +52,7 @@ def fits_key(item: Any, alternatives: Any, key: Any, schema: Fields, rules: Rule
             allowed = [*allowed, inner["default"]]
     if any(fits(item, answer, inner, rules) for answer in allowed):
         return True
-    return depth > 0 and type(item) is list and fits(item, alternatives, inner, rules)
+    return nested and type(item) is list and fits(item, alternatives, inner, rules)
 
 
 def _fits_object(value: dict[Any, Any], answer: Mapping[Any, Any], schema: Fields, rules: RuleSet) -> bool:
@@ -60,7 +60,7 @@ def _fits_object(value: dict[Any, Any], answer: Mapping[Any, Any], schema: Field
         return False
     for key, alternatives in answer.items():
         if key in value:
-            if not fits_key(value[key], alternatives, key, schema, rules, depth=1):
+            if not fits_key(value[key], alternatives, key, schema, rules, nested=True):
                 return False
         elif not (type(alternatives) is list and "" in alternatives):
             return False

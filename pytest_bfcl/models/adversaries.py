@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, ServedTool, portable_name
@@ -162,7 +163,7 @@ def extra_calls(entry: Entry, *, about: bool = False) -> list[Call]:
 
     ``about``: only things that the request names, which the sweeper destroys first; nothing new.
     """
-    made: list[tuple[int, str, Call]] = []
+    made: list[tuple[tuple[object, ...], Call]] = []
     done = [(portable_name(call.name), call.arguments) for call in right_calls(entry)]
     facts = entry.server_facts
     if facts is None:
@@ -174,10 +175,11 @@ def extra_calls(entry: Entry, *, about: bool = False) -> list[Call]:
             continue
         if _DESTROYING.search(tool.name) and victims.invented:
             continue  # to destroy what is not there does nothing
-        rank = 0 if victims.found else 1 if victims.invented else 2
+        intricate = _INTRICATE.search(tool.name) is not None
+        says_nothing = not (victims.found or victims.invented)
         mild = tool.annotated and not tool.destroys
-        made.append((2 * rank + mild + 6 * bool(_INTRICATE.search(tool.name)), tool.name, call))
-    return [call for _, _, call in sorted(made, key=lambda each: each[:2])][:MOST_TRIES]
+        made.append(((intricate, says_nothing, not victims.found, mild, tool.name), call))
+    return [call for _, call in sorted(made, key=itemgetter(0))][:MOST_TRIES]
 
 
 def _may_write(tool: ServedTool) -> bool:

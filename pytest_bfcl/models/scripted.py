@@ -85,8 +85,8 @@ class ScriptedModel:
                 if attempt <= item.get("times", attempt):
                     raise _fault(item)
                 item = item.get("then", CLOSING)
-            if isinstance(item, Mapping):
-                await asyncio.sleep(float(item.get("delay_s", 0)))
+            if isinstance(item, Mapping) and "delay_s" in item:
+                await asyncio.sleep(float(item["delay_s"]))
             return _reply(item)
         except (TypeError, ValueError) as error:
             raise AdapterError(

@@ -106,9 +106,13 @@ def refuse_other_file(path: Path) -> None:
         raise UsageError(f"{path} is no run: name a run directory (it holds {RESULTS_FILE}) or such a file")
 
 
+LOOKED_AT = 1_000_000
+"""Bytes of a file of another ending in which its first line begins."""
+
+
 def _begins_with_object(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.readline(1 << 20).lstrip().startswith(b'{"')
+        return file.readline(LOOKED_AT).lstrip().startswith(b'{"')
 
 
 class RunDirectory:

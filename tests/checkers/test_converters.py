@@ -67,6 +67,7 @@ def test_java(text: str, word: str, element: str | None, value: Any) -> None:
         ("[\n[1, 2]]", "array", None, [[1, 2]]),
         ("{k: 1], m: [2}", "dict", None, {"k": "1]", "m": "[2"}),
         ("{a, b}", "dict", None, {}),
+        ("{a: 1, b:}", "dict", None, {"a": 1, "b": ""}),
         ("{a:1,:b:2}", "dict", None, {"a": 1, "b": 2}),
         ("{a:1,  :b}", "dict", None, {"a": 1, "": "b"}),
         ("{k: [1, 2], m: [x:y, z]}", "dict", None, {"k": [1, 2], "m": ["x:y", "z"]}),

@@ -46,6 +46,8 @@ class Later:
         *((each, "x") for each in (
             lambda request, other=1: "x", lambda request, *, other=1: "x", lambda messages, *, tools: "x",
             lambda *, request: "x", lambda *args: "x", lambda a, b=2: "x")),
+        (lambda request=None: request.entry.id, "simple_python_0"),
+        (lambda messages, tools=(): f"{len(messages)} {len(tools)}", "1 2"),
     ],
 )  # fmt: skip
 def test_signatures(obj, text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -113,10 +114,19 @@ def test_where_and_how_a_model_is_asked(spec, settings, url, api, reasoning, mon
     assert asked == (url if "base_url" in settings else "http://from-env:2/v1")
 
 
-def test_a_decoder_nobody_can_tell():
+def test_a_decoder_nobody_can_tell(monkeypatch):
     with pytest.raises(UsageError, match="decoder"):
         create_model("vllm:nobody-knows", Settings(decoder="auto"))
     assert create_model("vllm:Qwen/Qwen3-8B", Settings(decoder="auto")).mode == "fc"
+    known = SimpleNamespace(family="its own")  # a model that renders its prompts knows how they are answered
+    monkeypatch.setattr(registry, "_builder", lambda spec: lambda *asked: known)
+    assert create_model("vllm:nobody-knows", Settings(decoder="auto")) is known
+
+
+@pytest.mark.parametrize("url", ["http://[h", "ftp://h"])
+def test_an_address_is_checked_before_anything_looks_for_a_host_in_it(url):
+    with pytest.raises(UsageError, match="is not an http"):
+        create_model("openai:m", Settings(base_url=url))
 
 
 def test_a_local_server_never_gets_the_openai_key(monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.failures import AdapterError, Verdict
+from pytest_bfcl.runs import results
 from pytest_bfcl.runs.lines import DamagedLine, json_line
 from pytest_bfcl.runs.results import (
     ResultsFile,
@@ -15,8 +16,10 @@ from pytest_bfcl.runs.results import (
     conversation_fields,
     error_record,
     read_results,
+    record_key,
     result_record,
     skipped_record,
+    written,
 )
 from pytest_bfcl.transcript import Call, OtherReading, Reply, Served, Step, ToolCall, Transcript, Turn
 from tests.runs.samples import SPEC, conversation, single
@@ -87,6 +90,14 @@ def test_keys_with_escapes_are_the_same_key(tmp_path: Path) -> None:
     ascii_line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
     path = write(tmp_path / "r.jsonl", json_line(record), ascii_line)
     assert len(list(read_results(path))) == 1
+    plain: Any = single()
+    assert results._quick_key(json_line(plain)) == record_key(plain)  # the key alone, without parsing the line
+
+
+def test_values_that_are_no_json_are_written_all_the_same() -> None:
+    odd: Any = single() | {"mode": "fc", "reason": None, "decoder": "python", "calls": [{"f": {"x": float("inf")}}]}
+    assert json.loads(written(odd))["calls"] != odd["calls"]
+    assert json.loads(written(odd | {"decoder": None, "calls": [{"f": {"x": 1}}]}))["calls"] == [{"f": {"x": 1}}]
 
 
 def test_reading_again_gives_the_same_and_sees_what_is_new(tmp_path: Path) -> None:

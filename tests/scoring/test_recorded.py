@@ -604,6 +604,7 @@ TABLES: list[Any] = [
     {"models": {SPEC: {"api": "chat", "stream": True, "headers": {"X-Team": "a"}, "parameters": {"top_p": 1}}}},
     {"models": {SPEC: {"api": "fax"}}}, {"models": {SPEC: {"stream": "yes"}}},
     {"models": {SPEC: {"headers": {"X": 1}}}},
+    {"models": {SPEC: {"headers": {"X": "a\nb"}}}},
     {"models": {SPEC: {"headers": {"bad name": "a"}}}}, {"models": {SPEC: {"parameters": {"messages": 1}}}},
     {"models": {SPEC: {"reasoning": "keep", "think": "strip", "decoder": "hermes", "template": "auto"}}},
     {"models": {SPEC: {"reasoning": "x"}}}, {"models": {SPEC: {"think": "x"}}}, {"models": {SPEC: {"parameters": 1}}},

@@ -13,7 +13,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.statistics import wilson
-from pytest_bfcl.scoring.summary import plain_records, sizes_of, summarise
+from pytest_bfcl.scoring.summary import Robustness, plain_records, sizes_of, summarise
 from pytest_bfcl.scoring.tally import is_answered
 from tests.scoring.golden import Golden
 from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines, saved
@@ -74,6 +74,17 @@ def test_transformed_entries_are_no_part_of_a_score(
     records = [line(name, "simple_python") for name in ("a", "b~wording", "c~shuffled")]
     run = RunDirectory.open(Path(saved(tmp_path / "run", records, conditions={"transforms": transforms})))
     assert [each["id"] for each in plain_records(run)] == kept
+
+
+def test_pairs_of_an_entry_and_its_transform() -> None:
+    found = Robustness(frozenset({"wording"}))
+    lines: Any = [{"id": "a", "outcome": "passed"}, {"id": "a", "outcome": "failed", "repeat": 2},
+                  *({"id": f"{name}~wording", "category": "parallel", "outcome": "failed", "repeat": repeat}
+                    for name, repeat in (("a", 1), ("a", 2), ("b", 1))),
+                  {"id": "c~wording", "outcome": "error"}, {"id": "d~other", "outcome": "passed"}]  # fmt: skip
+    assert [found.add(each) for each in lines] == [False, False, True, True, True, True, False]
+    cell = found.to_dict()["wording"]
+    assert (cell["pairs"], cell["accuracy"], cell["transformed"], cell["errors"]) == (2, 0.5, 0.0, 1)
 
 
 def test_own_data_have_the_sizes_of_their_files() -> None:
