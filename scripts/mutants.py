@@ -137,7 +137,7 @@ def _is_told(parent: ast.AST, node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True
-    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: an assertion
+    if isinstance(node, ast.keyword) and node.arg in ("strict", "total", "stacklevel"):  # asserted, a type, a word
         return True
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return True

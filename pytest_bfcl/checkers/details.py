@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any, Final, NamedTuple, Self, dataclass_transform, get_type_hints
 
 from pytest_bfcl.json_types import Parsed
@@ -36,16 +37,16 @@ def plain(value: Any, depth: int = 0) -> Any:
         return "…"
     deeper = depth + 1
     if cls is dict:
-        items = value.items() if len(value) <= MAX_ITEMS else list(value.items())[:MAX_ITEMS]
         return {
             key if type(key) is str and len(key) < 200 else _key(key): (
                 item if type(item) is str and len(item) <= MAX_TEXT else plain(item, deeper)
             )
-            for key, item in items
+            for key, item in islice(value.items(), MAX_ITEMS)
         }
     if cls is list or cls is tuple:
-        kept = value if len(value) <= MAX_ITEMS else value[:MAX_ITEMS]
-        return [item if type(item) is str and len(item) <= MAX_TEXT else plain(item, deeper) for item in kept]
+        return [
+            item if type(item) is str and len(item) <= MAX_TEXT else plain(item, deeper) for item in value[:MAX_ITEMS]
+        ]
     if cls is Call:
         return plain({value.name: value.arguments}, depth)
     return _unusual(value, depth)

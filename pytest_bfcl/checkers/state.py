@@ -219,8 +219,7 @@ def _state_share(mine: CallExecutor, theirs: CallExecutor, expected: Sequence[st
         differs = bool(state_difference(mine.simulators[class_name].public_state(), wanted.public_state()))
         tools = (theirs.tool_name(call.partition("(")[0]) for call in expected)
         if differs or any(
-            tool is not None and wanted.offers(tool) and theirs.writes(call)
-            for tool, call in zip(tools, expected, strict=True)
+            wanted.offers(str(tool)) and theirs.writes(call) for tool, call in zip(tools, expected, strict=True)
         ):
             at_stake += 1
             right += not differs

@@ -235,7 +235,7 @@ class Endpoint:
         """Why there is no connection, in few words: no server, another protocol, or the system's message."""
         text = redact(str(error.strerror or error), self.secrets)
         if "WRONG_VERSION_NUMBER" in str(error) or "record layer" in str(error):
-            plain = self.shown.replace("https://", "http://", 1)
+            plain = f"http://{self.shown.removeprefix('https://')}"
             return AdapterError(
                 AdapterTrouble.BAD_REQUEST,
                 f"{self.shown} does not speak https",

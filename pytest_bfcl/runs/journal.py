@@ -215,7 +215,7 @@ def reply_from_dict(values: Fields) -> Reply:
     state = values.get("state")
     return Reply(
         text=values["text"],
-        tool_calls=tuple(ToolCall(c["name"], c["arguments"], c.get("id")) for c in values["tool_calls"] or ()),
+        tool_calls=tuple(ToolCall(c["name"], c["arguments"], c.get("id")) for c in values["tool_calls"]),
         reasoning=values.get("reasoning"),
         finish_reason=values.get("finish_reason"),
         input_tokens=values.get("input_tokens"),

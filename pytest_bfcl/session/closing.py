@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -42,12 +42,12 @@ class RunResult:
     records: Sequence[ResultLine]
     summary: Summary
     fingerprint: Fingerprint
-    path: Path | None = None
-    stopped: str | None = None
-    notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    skips: Mapping[str, int] = field(default_factory=dict)
-    exit_code: int = 0
+    path: Path | None
+    stopped: str | None
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+    skips: Mapping[str, int]
+    exit_code: int
 
     def __repr__(self) -> str:  # short: asyncio formats what the main task gave
         return f"<RunResult {len(self.records)} records{f' in {self.path}' if self.path else ''}>"

@@ -135,7 +135,7 @@ class Run:
         self._whole = False
         self._ended: Fingerprint | None = None
         self._began = time.monotonic()
-        if writes and settings.sinks:
+        if writes:
             from pytest_bfcl.session.sinks import check_sinks
 
             check_sinks(settings.sinks)

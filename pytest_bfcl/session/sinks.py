@@ -268,8 +268,7 @@ class _Thread:
                 return
 
     def _fail(self, error: BaseException) -> None:
-        ours = error.message if isinstance(error, BenchmarkError) else str(error)
-        said = ours if isinstance(error, BenchmarkError | UsageError) else f"{type(error).__name__}: {error}"
+        said = str(error) if isinstance(error, BenchmarkError | UsageError) else f"{type(error).__name__}: {error}"
         self._trouble = self._trouble or redact(cut(clean(" ".join(said.split())), 200))
 
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.json_calls import as_json, is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
-from pytest_bfcl.checkers.state import MAX_DEPTH, MAX_DIFFERENCES, SHOWN_RESULTS, state_difference
+from pytest_bfcl.checkers.state import SHOWN_RESULTS, state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
@@ -121,17 +121,17 @@ def test_a_difference_is_looked_for_to_some_depth(kind: type) -> None:
 
     step = "[0]" if kind is list else ".k"
     for more in (0, 1):
-        found = state_difference({"a": nested(MAX_DEPTH + more, 2)}, {"a": nested(MAX_DEPTH + more, 1)})
-        assert found == {f"a{step * MAX_DEPTH}": {"expected": nested(more, 1), "called": nested(more, 2)}}
-    assert [*state_difference({"a": nested(5_000, 2)}, {"a": nested(5_000, 1)})] == [f"a{step * MAX_DEPTH}"]
+        found = state_difference({"a": nested(12 + more, 2)}, {"a": nested(12 + more, 1)})
+        assert found == {f"a{step * 12}": {"expected": nested(more, 1), "called": nested(more, 2)}}
+    assert [*state_difference({"a": nested(5_000, 2)}, {"a": nested(5_000, 1)})] == [f"a{step * 12}"]
 
 
 def test_a_difference_shows_some_of_many_attributes() -> None:
-    for count in (MAX_DIFFERENCES, MAX_DIFFERENCES + 1):
+    for count in (12, 12 + 1):
         wanted = {f"a{number}": number for number in range(count)}
         found = state_difference({}, wanted)
         assert len(found) == count
-        assert ("…" in found) is (count > MAX_DIFFERENCES)
+        assert ("…" in found) is (count > 12)
     assert found["…"].startswith(f"{count} attributes differ: a0, a1, ")
 
 

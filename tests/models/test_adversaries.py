@@ -76,7 +76,11 @@ def test_what_they_say() -> None:
     assert [said("vandal", asked, step) for step in (0, 1)] == [bought, [("buy", '{"what": "bystander"}')]]
     assert said("vandal", asked, 2, "error: sold out") == [("empty", "{}")]
     assert isinstance(said("vandal", asked, 2, "sold"), str), "what was carried out is enough"
-    options = {**schema("what"), "properties": {"what": {}, "gift": {"type": "boolean", "default": False}, "note": {}}}
+    note = {"type": "string", "default": "none"}
+    options = {
+        **schema("what"),
+        "properties": {"what": {}, "gift": {"type": "boolean", "default": False}, "note": note},
+    }
     choosy = entry(ServedTool("buy", options, "d"), possible_answer=[["buy(what='apple')", "look()"]])
     assert said("extra", choosy) == [("buy", '{"what": "apple", "gift": true, "note": "bystander"}'), ("look", "{}")]
     assert said("sweeper", asked) == bought, "nothing is there"

@@ -133,6 +133,17 @@ def test_keys_that_are_needed(url: str, key: str, headers: dict[str, str], said:
     assert caught.value.kind == "auth"
     assert "export SOME_KEY" in caught.value.advice
 
+    async def connected() -> None:
+        server.connected()
+
+    with pytest.raises(AdapterError, match=said):
+        asyncio.run(connected())
+
+
+def test_a_system_that_gives_no_reason() -> None:
+    assert "it is odd" in made()._unreachable(OSError("it is odd"), "").message
+    assert "http://h:1" in (made("https://h:1")._unreachable(OSError("record layer failure"), "").advice or "")
+
 
 class Odd(Exception):
     message = 7

@@ -97,6 +97,7 @@ def test_keys_with_escapes_are_the_same_key(tmp_path: Path) -> None:
 def test_values_that_are_no_json_are_written_all_the_same() -> None:
     odd: Any = single() | {"mode": "fc", "reason": None, "decoder": "python", "calls": [{"f": {"x": float("inf")}}]}
     assert json.loads(written(odd))["calls"] != odd["calls"]
+    assert json.loads(written(odd | {"decoder": None, "reason": "value_error:others"}))["calls"] != odd["calls"]
     assert json.loads(written(odd | {"decoder": None, "calls": [{"f": {"x": 1}}]}))["calls"] == [{"f": {"x": 1}}]
 
 

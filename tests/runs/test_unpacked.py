@@ -15,11 +15,12 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import unpacked as unpacking
+from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.unpacked import is_packed, unpacked
 
 RESULT = "result/m@fc/non_live/BFCL_v4_multiple_result.json"
 SCORE = "score/m@fc/non_live/BFCL_v4_multiple_score.json"
-FILES = {RESULT: b'{"id": "multiple_0"}\n', SCORE: b'{"accuracy": 1.0}\n'}
+FILES = {RESULT: b'{"id": "multiple_0", "result": "x"}\n', SCORE: b'{"accuracy": 1.0}\n'}
 OTHERS = {"README.md": b"no", "result/m@fc/run.sh": b"no", ".git/config": b"no", "result/x_result.json.py": b"no"}
 
 
@@ -63,6 +64,7 @@ def test_results_and_scores_come_out_and_nothing_else(tmp_path: Path, name: str,
     assert is_packed(path)
     assert found(path) == FILES
     assert os.listdir(tmp_path) == [name]
+    assert [line["id"] for line in read_replay_lines(path)] == ["multiple_0"]
 
 
 def link(kind: bytes) -> tarfile.TarInfo:
@@ -168,6 +170,9 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
     for key in ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.x.textconv", "gpg.program", "core.editor"):
         git(repository, "config", key, str(hook))
     git(repository, "config", "log.showSignature", "true")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(UsageError, match="there is no git here"):
+        patch.setattr(shutil, "which", lambda name: None)
+        found(repository)
     assert found(Path(f"{repository}@HEAD~1")) == found(repository) == FILES
     assert not mark.exists()
 

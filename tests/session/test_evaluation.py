@@ -334,6 +334,8 @@ def test_score_imports_neither_pytest_nor_litellm(tmp_path):
 def test_records_are_held_as_long_as_the_run_is_small(tmp_path, monkeypatch):
     held = run(entries(), good, settings=SETTINGS, out=tmp_path / "run")
     assert isinstance(held.records, list)
+    monkeypatch.setattr("pytest_bfcl.session.run.HELD_RECORDS", len(held.records))
+    assert isinstance(run(entries(), good, settings=SETTINGS, out=tmp_path / "full").records, list)
     monkeypatch.setattr("pytest_bfcl.session.run.HELD_RECORDS", 5)
     monkeypatch.setattr(closing, "HELD_RECORDS", 5)
     grown = run(entries(), good, settings=SETTINGS, out=tmp_path / "grown")

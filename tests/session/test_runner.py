@@ -21,7 +21,7 @@ from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Outside, Store
-from pytest_bfcl.session.proof import Proofs
+from pytest_bfcl.session.proof import PlayedAlone, Proofs
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
@@ -298,6 +298,23 @@ def test_the_number_of_requests_that_was_found_is_told(
     store = Store(process=process)
     asyncio.run(Runner(data, [contender], replace(SETTINGS, paced=paced), store, note=notes.append).aclose())
     assert notes == ["a note", *([f"m: --bfcl-concurrency auto {told}"] if told else []), "closed"]
+
+
+def test_only_what_can_be_made_anew_is_played_alone(data: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+
+    async def check(self: Any, entry: Any, transcript: Any, model: Any, play: Any) -> None:
+        checked.append(model.spec)
+
+    class Fresh(Answering):
+        def fresh(self) -> Any:
+            return self
+
+    monkeypatch.setattr(PlayedAlone, "check", check)
+    for model in (Answering("own:old@fc"), Fresh("own:fresh@fc")):
+        contender = Contender.of_adapter(model, SETTINGS)
+        asyncio.run(Runner(data, [contender], SETTINGS).hold(trials(data, contender)[0]))
+    assert checked == ["own:fresh@fc"]
 
 
 def test_a_search_provider_at_hand_serves_the_web_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

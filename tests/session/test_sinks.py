@@ -94,7 +94,6 @@ def test_a_sinks_trouble_is_said_once_and_changes_nothing(
     trouble: str, said: str, monkeypatch: pytest.MonkeyPatch, without: RunResult
 ) -> None:
     monkeypatch.setattr(sinks, "AT_THE_END_S", 0.3)
-    monkeypatch.setattr(sinks, "MOST_FAILURES", 3)
     if trouble == "narrow":
         monkeypatch.setattr(sinks, "MOST_WAITING", 1)
     kept = Kept("hangs" if trouble == "narrow" else trouble)
@@ -106,7 +105,16 @@ def test_a_sinks_trouble_is_said_once_and_changes_nothing(
     assert said.format(n=len(without.records)) in "".join(told)
     assert "sk-1234567890abcdef" not in "".join(told)
     if trouble == "all":  # after some failures only the end is told
-        assert (len(kept.lines), kept.summary) == (min(sinks.MOST_FAILURES, len(without.records)), result.summary)
+        assert (len(kept.lines), kept.summary) == (20, result.summary)
+
+
+def test_what_a_sink_lacks_is_said_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lacking(Kept):
+        def check(self) -> None:
+            raise UsageError("no address")
+
+    with pytest.raises(UsageError, match="no address"):
+        asked(monkeypatch, Lacking())
 
 
 @pytest.mark.parametrize("names", [("nosuch",), ("mine", "mien")])
