@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
-from pytest_bfcl.checkers.details import MAX_ITEMS, plain
+from pytest_bfcl.checkers.details import MAX_ITEMS, CallDetails, plain
 from pytest_bfcl.checkers.entries import language_of, reply_of, single_turn_calls
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
@@ -261,6 +261,12 @@ def test_the_language_and_the_reply_that_count() -> None:
     for error, text in (("refused", "refused"), ("", "inference error")):
         said.inference_error = error
         assert reply_of(said).text == text
+
+
+def test_what_is_told_of_a_call_stays() -> None:
+    found = CallDetails(expected=1)
+    found.fill(2, 3)
+    assert (found.expected, found.called) == (1, 3)
 
 
 def test_rule_sets() -> None:

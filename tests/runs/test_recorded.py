@@ -139,6 +139,16 @@ def test_only_own_entries_have_own_simulators(monkeypatch: pytest.MonkeyPatch) -
     assert [each.get("own_simulators") or {} for each in found] == [{}, {"S": "1"}]
 
 
+def test_who_answers_the_tools_of_a_run() -> None:
+    own = replace(Fingerprint.from_dict({}), counted={SPEC: {"web_search_base": 1}})
+    official = replace(own, dataset="official")
+    assert (own.provider("search"), official.provider("search")) == ("local", "live")
+    assert [replace(own, conditions={"search": each}).provider("search") for each in ("serpapi", "none", "record")] == [
+        "live", "none", "local"]  # fmt: skip
+    assert (own.uses("web"), official.uses("web"), replace(own, counted={SPEC: {"parallel": 1}}).uses("web")) == (
+        True, False, False)  # fmt: skip
+
+
 def test_fingerprints() -> None:
     def rows() -> Iterator[Any]:
         for settings, data in product(SETTINGS, (DATA, OwnData)):

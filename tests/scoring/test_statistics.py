@@ -45,6 +45,11 @@ def test_wilson_has_the_published_numbers(correct: int, total: int, low: float, 
     assert [round(bound, 4) for bound in wilson(correct, total)] == [low, high]
 
 
+def test_an_interval_reaches_what_was_seen_of_everything() -> None:
+    for total in range(1, 60):
+        assert (wilson(total, total)[1], wilson(0, total)[0]) == (1.0, 0.0)
+
+
 def test_students_quantiles_are_scipys() -> None:
     from scipy.special import stdtrit
 

@@ -10,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get, named_spec
+from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get, named_spec, only_model
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -123,3 +124,10 @@ def test_a_question_is_bounded_and_stays_with_its_server(
 )
 def test_an_address_that_cannot_be_asked_gives_no_answer(url: str) -> None:
     assert get(url, timeout_s=0.5, most_bytes=10) is None
+
+
+def test_some_of_many_models_are_named() -> None:
+    for count, more in ((6, ""), (7, ", and 1 more")):
+        server = FoundServer("http://h/v1", "vLLM", tuple(f"m{number}" for number in range(count)))
+        with pytest.raises(UsageError, match=rf"m5 at http://h/v1 \(vLLM\){more}$"):
+            only_model([server])
