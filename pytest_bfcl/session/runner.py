@@ -320,7 +320,7 @@ class Runner:
         for contender in self.contenders:
             contender.ended = STOPPING if draining else None
         await self._ahead.aclose(min(drain_s, self.settings.timeout_s) if draining else 0.0)
-        del self._ahead
+        vars(self).pop("_ahead", None)  # two may end them at once
 
     async def aclose(self, *, interrupted: bool = False) -> None:
         """End all conversations; close adapters, files and providers. ``interrupted``: pending replies get
