@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +40,9 @@ VERBS = {
 
 FORMS = {"export.report": "pytest_bfcl.cli.report"}
 """Further forms of the core's verbs: ``VERB.FORM`` → the module."""
+
+READER_GONE = 141
+"""The exit code of a process that SIGPIPE ended, as a shell gives it (128 + 13): no error of the verb."""
 
 USUAL = ("fetch", "run", "score", "compare", "leaderboard", "explain", "export", "view")
 """The verbs that help lists first."""
@@ -122,7 +127,23 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; returns the exit code."""
+    """Run one verb; returns the exit code: `READER_GONE` if who reads its output (``head``, ``less``) went away."""
+    try:
+        code = _main(argv)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        return code
+    except BrokenPipeError:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):  # what is still held is not written when the interpreter ends
+            with suppress(OSError, AttributeError):  # it has no file, or does not exist
+                os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+        return READER_GONE
+
+
+def _main(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     verb, *rest = words or [""]
     try:
@@ -197,18 +218,15 @@ def verb_parser(verb: str, module: ModuleType, width: int | None = None) -> argp
 def _guarded(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
     """Run a verb; users' mistakes become one message on standard error."""
     try:
-        code = module.run(args)
-        sys.stdout.flush()
-        return int(code)
+        return int(module.run(args))
     except UsageError as error:
         say(f"pytest-bfcl {verb}: {error}", file=sys.stderr)
         return 2
     except BenchmarkError as error:
         say(f"pytest-bfcl {verb}: {error.message}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader (head, less) went away
-        sys.stderr.close()
-        return 1
+    except BrokenPipeError:  # the reader of the output went away
+        raise
     except OSError as error:  # a file of the user's that cannot be read or written
         place = f" {error.filename}" if error.filename else ""
         say(f"pytest-bfcl {verb}: cannot use{place}: {error.strerror or error}", file=sys.stderr)

@@ -119,16 +119,12 @@ def _one(path: str, how: Judging) -> int:
             path = str(stack.enter_context(unpacked(Path(path))))
         data, lines, ahead = _source(path, how, left_out)
         write = stack.enter_context(_writer(how.out))
-        try:
-            for verdict in how.verdicts(lines, data, readings, ahead):
-                write(verdict)
-                progress.count(verdict)
-            for line in left_out.lines:
-                write({"id": None, "error": str(line)})
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader of our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
+        for verdict in how.verdicts(lines, data, readings, ahead):
+            write(verdict)
+            progress.count(verdict)
+        for line in left_out.lines:
+            write({"id": None, "error": str(line)})
+        sys.stdout.flush()
     progress.finish()
     tell([*readings.sentences(), *filter(None, [str(progress.both)])])
     if skipped := progress.unrecorded:
