@@ -63,7 +63,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         flat = _unflattened(due, inner)
         if flat is not None:
             relation, inner = Relation("flattened"), flat
-        wrapper = _wrapper(case, call, due, inner)
+        wrapper = _wrapper(case, due, inner)
         others = [each.said for each in turn.due if each is not due]
         if relation is not None:
             if relation.key == "json_cut":  # what was cut off cannot be known from the rest
@@ -82,6 +82,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             else:
                 key = "wrapped"
             yield Place("raw", "", here, ((key, told),), set_given(at, inner or {}), at, due.said, whole, of)
+        elif inner and len(_parts_of(case, due, inner)) > 1:  # a rule may foretell which of them an argument is in
+            inner = None
+            yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)
         elif inner and any(same(inner, each) for each in others) and not _accepts(due, inner):
             inner = None
             why = (("arguments_of_other", ""), *((("name_of_other", ""),) if here["names"] > 1 else ()))
@@ -92,10 +95,17 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield from of_arguments(of, inner, at, here)
 
 
-def _wrapper(case: Case, call: Made, due: Due, given: dict[str, Any] | None) -> str | None:
+def _parts_of(case: Case, due: Due, given: dict[str, Any]) -> list[str]:
+    """Unknown names under which objects with known arguments stand."""
+    known = {*due.accepted, *case.properties(due.name)}
+    inner = {key: value for key, value in given.items() if key not in known and isinstance(value, dict)}
+    return [key for key, value in inner.items() if known & value.keys()]
+
+
+def _wrapper(case: Case, due: Due, given: dict[str, Any] | None) -> str | None:
     """The only key with all arguments; unknown ones may be next to it."""
     known = {*due.accepted, *case.properties(due.name)}
-    if not given or known & given.keys():
+    if not given or known & given.keys() or len(_parts_of(case, due, given)) > 1:
         return None
     for key, value in given.items():
         inner = _inside(value)

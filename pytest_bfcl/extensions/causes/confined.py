@@ -32,6 +32,7 @@ _WORDS = {
     "added tool": "where a tool is due that is added in that turn",
     "size": "numbers of {side} {value} digits",
     "parameters": "where functions of {side} {value} parameters are due",
+    "arguments": "where calls of {side} {value} arguments are due",
     "name length": "where names {longer} {value} characters are due",
     "takes objects": "where functions that take objects are due",
     "takes lists": "where functions that take lists are due",
@@ -49,6 +50,7 @@ _WORDS = {
     "question": "where the question is {longer} {value} characters",
     "order": "{when} the {value}. line of the run",
     "turn": "in turns {after} {value}",
+    "turn number": "in turns of {value} numbers",
     "tool": "where {side} tool {value} is due",
     "call": "in calls {after} {value} of a reply",
     "step": "in steps {after} {value} of a turn",
@@ -98,6 +100,7 @@ _COUNTED = frozenset(
         "size",
         "number",
         "parameters",
+        "arguments",
         "name length",
         "given",
         "written",
@@ -111,8 +114,12 @@ _LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "orde
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
 
+MOST_NAMES, SEVERAL = 3, 0.01
+"""Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
+
+
 class Where(NamedTuple):
-    """A feature that confines a cause: equal to ``value``, above it (``more``), or up to it."""
+    """A feature that confines a cause: equal to ``value``, one of several, above it (``more``), or up to it."""
 
     feature: str
     value: Any
@@ -122,12 +129,13 @@ class Where(NamedTuple):
         """Whether a place is inside."""
         told = features.get(self.feature)
         if self.feature not in _COUNTED:
-            return bool(told == self.value)
+            return told in self.value if isinstance(self.value, tuple) else bool(told == self.value)
         return isinstance(told, int | float) and (told > self.value if self.more else told <= self.value)
 
     def __str__(self) -> str:
         zero_based = self.feature in ("turn", "tool", "call", "step", "position")
         value = self.value + 1 if zero_based else self.value
+        value = " or ".join(map(str, value)) if isinstance(value, tuple) else value
         return _WORDS[self.feature].format(
             value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
@@ -190,6 +198,9 @@ def confined(
     found = _best(rows, chosen)
     if found is not None and rows.size and len(rows.hits) + len(rows.others) < every.size:
         found = _best(every, chosen, features=(found.feature,))  # the limit that all of them show
+    if found is not None and chosen and rows.total < INSIDE * rows.inside(found).size:
+        second = _best(rows.inside(found), False, COVERED_BY_TWO)
+        return Both(found, second) if second is not None and second.feature != found.feature else found
     if found is not None or not two or rows.total < LEAST_OF_TWO:
         return found
     tried = sorted(_candidates(rows, COVERED_BY_TWO), key=lambda each: -each[0])[:MOST_FIRST]
@@ -204,6 +215,7 @@ def _best(rows: Rows, chosen: bool, covered: float = COVERED, features: Iterable
     best: tuple[float, Where] | None = None
     for gain, where in _candidates(rows, covered, INSIDE, chosen, features):
         first_turns = where.feature == "turn" and not where.more  # as entries of one turn
+        gain -= SEVERAL if isinstance(where.value, tuple) else 0.0
         gain -= UNTOLD if where.feature == "order" or first_turns else PROXY if where.feature in _LENGTHS else 0.0
         if best is None or gain > best[0] + 1e-9:
             best = (gain, where)
@@ -251,6 +263,11 @@ def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, in
             if hits >= enough and value is not None and value is not False and value != "":
                 others = sum([features.get(feature) == value for features in rows.others]) * rows.of_others
                 yield Where(feature, value), hits + others, hits
+        few = tuple(value for value, _ in told.most_common(MOST_NAMES)) if feature == "argument" else ()
+        hits = sum(told[each] for each in few) * rows.of_hits
+        if len(few) > 1 and hits >= enough and min(told[each] for each in few) >= LEAST_INSIDE:
+            others = sum([features.get(feature) in few for features in rows.others]) * rows.of_others
+            yield Where(feature, few), hits + others, hits
         return
     del told[None]
     whole_hits = sum(told.values()) * rows.of_hits

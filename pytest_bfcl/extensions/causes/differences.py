@@ -127,7 +127,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     for number, turn in enumerate(case.turns):
         made = [call for step in turn.steps for call in step]
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
-        about = {**found.features, "turn": number, **_of_due(case, turn)}
+        about = {**found.features, "turn": number, "turn number": "odd" if number % 2 == 0 else "even"}
+        about |= _of_due(case, turn)
         about["added tool"] = any(due.name in later for due in turn.due)
         if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
             found.places.append(_reply(turn, number, about, ending))
@@ -162,7 +163,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             found.places += of_calls(case, turn, number, about, elsewhere.gap)
         if (right := case.right_texts[number]) and turn.due:
             of = Context(case, turn, number)
-            found.places.append(Place("text", "", about, due=right, said=_text(case, number, 1), of=of))
+            text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _text(case, number, 1))
+            found.places.append(Place("text", "", about, due=right, said=text, of=of))
     if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
         for place in found.differences:  # of right turns
             place.candidates = (("turns_missing", ""),)
@@ -170,6 +172,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
 
 
 _NOT_ASKED = ("not_asked", "")
+_ESCAPED = re.compile(r"\\u(?!d[89a-f])([0-9a-f]{4})", re.I)
+"""A letter as JSON and Python may write it in any notation."""
 
 
 def _text(case: Case, number: int, most: int | None = None) -> str:
@@ -231,6 +235,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
     kinds = {str(each.get("type")) for one in parameters for each in one.values() if isinstance(each, dict)}
     return {
         "due": len(turn.due),
+        "arguments": max((len(due.said) for due in turn.due), default=0),
         "last tool": any(due.name == list(case.wires)[-1] for due in turn.due) and len(case.wires) > 1,
         "parameters": max(map(len, parameters), default=0),
         "name length": max((len(due.name) for due in turn.due), default=0),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.forms import of_forms
 from pytest_bfcl.extensions.causes.lenses import of_lenses
-from pytest_bfcl.extensions.causes.notations import of_notations
+from pytest_bfcl.extensions.causes.notations import of_bare_calls, of_notations
 from pytest_bfcl.extensions.causes.places import NOTHING, Fix, Found, Place, restore, set_given
 from pytest_bfcl.extensions.causes.programs import (
     MOST_COMPOSED,
@@ -31,7 +31,7 @@ from pytest_bfcl.extensions.causes.programs import (
 from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_pieces, of_words
 from pytest_bfcl.extensions.causes.turn_programs import of_turns
 from pytest_bfcl.extensions.causes.values import same
-from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw
+from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw, of_split
 
 MOST_TRAINED, MOST_TRIED, MOST_LEARNED = 60, 24, 5
 """Places that programs are made from; programs tested; programs kept."""
@@ -266,6 +266,8 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
         for place in places:
             yield from of_turns(place)
         return
+    if level == "text":  # first: a notation of one name is kept as it was told first
+        yield from of_bare_calls(places)
     for place in places:
         if (id(place), 1) not in made:
             families = (of_changes, of_raw, of_offered, of_forms, of_pieces, of_dates, of_notations, of_lenses)
@@ -274,6 +276,8 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])
     texts = [place for place in places if isinstance(place.due, str) and isinstance(place.said, str)]
     yield from of_letters(texts)
-    if level not in ("raw", "text"):
+    if level == "raw":
+        yield from of_split(places)
+    elif level != "text":
         yield from of_words(texts)
         yield from of_constants(places)

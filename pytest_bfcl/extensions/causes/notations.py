@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +12,8 @@ from pytest_bfcl.extensions.causes.programs import Program, noun_of
 
 MOST_BETWEEN = 60
 """Characters between two parts of a call."""
+MOST_READ = 12
+"""Answers whose notation is read for that of others."""
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 
@@ -51,7 +53,8 @@ _WRITINGS = [
 class Marks(NamedTuple):
     """Signs before all, behind a name, behind an argument's name, between arguments, between calls, behind all.
 
-    ``between_calls`` is `None` where one call was made.
+    ``between_calls`` is `None` where one call was made. ``bare`` follows the name of a call without arguments:
+    ``opening``, or its beginning.
     """
 
     begin: str
@@ -60,6 +63,7 @@ class Marks(NamedTuple):
     between: str
     between_calls: str | None
     end: str
+    bare: str = ""
 
 
 def of_notations(place: Place) -> Iterator[Program]:
@@ -72,12 +76,31 @@ def of_notations(place: Place) -> Iterator[Program]:
     for writing in _WRITINGS:
         marks = _marks_of(calls, said, writing)
         if marks is not None and (writing.name("a", 1, 0) or len(calls[0][1]) > 1 or place.level == "text"):
-            several = [("g", {"a": 3})] if marks.between_calls is not None else []
-            form = writing._replace(value=str)
-            shown = written([("f" if place.level == "text" else "", {"a": 1, "b": 2}), *several], marks, form)
-            noun = _NOUNS.get(place.level) or noun_of(place)
-            told = f"{noun} as texts like `{shown}`{writing.told if not isinstance(place.due, list) else ''}"
-            yield Program(told, lambda p, m=marks, w=writing: written(_calls(p), m, w), 2)
+            yield _program(place, marks, writing)
+
+
+def of_bare_calls(places: Sequence[Place]) -> Iterator[Program]:
+    """The notation of most answers, with what it writes behind the name of a call without arguments."""
+    bare = [place for place in places if not all(given for _, given in _calls(place))]
+    others = [place for place in places if place not in bare and isinstance(place.said, str)] if bare else []
+    seen: Counter[tuple[Marks, Writing]] = Counter()
+    for place in others[:MOST_READ]:
+        read = ((_marks_of(_calls(place), place.said, writing), writing) for writing in _WRITINGS)
+        seen.update((marks, writing) for marks, writing in read if marks is not None)
+    for (marks, writing), _ in seen.most_common(len(_WRITINGS)):
+        for size in range(len(marks.opening)):
+            short = marks._replace(bare=marks.opening[:size])
+            hits = sum(written(_calls(place), short, writing) == place.said for place in bare)
+            yield from [_program(bare[0], short, writing)] * hits
+
+
+def _program(place: Place, marks: Marks, writing: Writing) -> Program:
+    several = [("g", {"a": 3})] if marks.between_calls is not None else []
+    form = writing._replace(value=str)
+    shown = written([("f" if place.level == "text" else "", {"a": 1, "b": 2}), *several], marks, form)
+    noun = _NOUNS.get(place.level) or noun_of(place)
+    told = f"{noun} as texts like `{shown}`{writing.told if not isinstance(place.due, list) else ''}"
+    return Program(told, lambda p: written(_calls(p), marks, writing), 2)
 
 
 _NOUNS = {"text": "calls", "raw": "arguments"}
@@ -120,7 +143,7 @@ def _marks_of(calls: Calls, said: str, writing: Writing) -> Marks | None:
     known = {name: next(iter(each)) for name, each in gaps.items() if each}
     return Marks(
         known["begin"], opening, known.get("equals", ""), known.get("between", ", "), known.get("between_calls"),
-        end if calls[-1][1] else end.removeprefix(opening),
+        end if calls[-1][1] else end.removeprefix(opening), opening,
     )  # fmt: skip
 
 
@@ -134,5 +157,5 @@ def written(calls: Calls, marks: Marks, writing: Writing) -> Any:
         for number, (key, value) in enumerate(given.items()):
             before = writing.name(key, value, number)
             parts.append(("" if before is None else before + marks.equals) + writing.value(value))
-        told.append(name + marks.opening + marks.between.join(parts))
+        told.append(name + (marks.opening + marks.between.join(parts) if parts else marks.bare))
     return marks.begin + (marks.between_calls or "").join(told) + marks.end

@@ -75,6 +75,8 @@ TEXTS: Mapping[str, Change] = {
     "in lower case": str.lower,
     "in title case": str.title,
     "with a capital at the beginning": str.capitalize,
+    "with a capital first letter": lambda text: text[:1].upper() + text[1:],
+    "with a small first letter": lambda text: text[:1].lower() + text[1:],
     "capitals and small letters exchanged": str.swapcase,
     "backwards": lambda text: text[::-1],
     "with words in reverse order": lambda text: " ".join(text.split()[::-1]),

@@ -12,7 +12,7 @@ from pytest_bfcl.extensions.causes.places import Found, Place
 from pytest_bfcl.extensions.causes.prompts import LATER_TOOLS, Prompts
 
 WORDS = ("words", "asked", "refused", "empty", "undue")
-"""Kinds of whole replies that another cause may produce."""
+"""Kinds of whole replies that another cause may produce: they are named for entries of their own only."""
 MOSTLY = 0.5
 """Share of the entries that needed a lost part of the prompt and failed."""
 TOGETHER = 0.05
@@ -41,7 +41,8 @@ def proved(found: Sequence[Found], named: Sequence[tuple[Cause, Group]]) -> list
     return [
         cause
         for cause, _ in named
-        if len(cause.entries) >= least_entries(cause.key) or len(cause.together) >= max(LEAST, TOGETHER * failed)
+        if len(cause.entries) >= least_entries(cause.key)
+        or (cause.key not in WORDS and len(cause.together) >= max(LEAST, TOGETHER * failed))
     ]
 
 

@@ -160,7 +160,7 @@ def _style(said: str, due: str) -> Relation | None:
 
 
 def _affixed(said: str, due: str) -> Relation | None:
-    before, found, after = said.partition(due)
+    before, found, after = said.rpartition(due) if said.endswith(due) else said.partition(due)
     if not found or not (before or after) or TOKEN.search(before + " " + after):
         return None
     if before and after and (before + after).strip():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.catalog import KINDS
 from pytest_bfcl.extensions.causes.cause import Cause
-from pytest_bfcl.extensions.causes.confined import Both, confined
+from pytest_bfcl.extensions.causes.confined import Both, Where, confined
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
@@ -102,7 +102,7 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
 
 
 def _silent_together(groups: list[Group]) -> list[Group]:
-    """The groups; replies without a call as one where lost tools explain all of them."""
+    """The groups; replies without a call as one where lost tools explain all of them, or their places do."""
     silent = [group for group in groups if group.why[0] in _SILENT]
     if len(silent) < 2:
         return groups
@@ -110,9 +110,12 @@ def _silent_together(groups: list[Group]) -> list[Group]:
     most = max(silent, key=lambda group: len(group.shown))
     together = most._replace(shown=shown)
     cause = _regular(together)
-    if cause is None or _renamed(cause, together, frozenset(["earlier turns"])).key in _SILENT:
+    if cause is None:
         return groups
-    return [*(group for group in groups if group not in silent), together]
+    lost = _renamed(cause, together, frozenset(["earlier turns"])).key not in _SILENT
+    if not lost and (cause.where is None or len(most.shown) >= RULE * len(shown)):
+        return groups
+    return [*(group for group in groups if group not in silent), together._replace(why=(most.why[0], ""))]
 
 
 _SILENT = ("words", "asked", "refused", "empty")
@@ -181,8 +184,11 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
     where = cause.where
     if where is None or isinstance(where, Both):
         return cause
-    if cause.key in _SILENT and where.feature == "turn" and where.more and "earlier turns" not in arrived:
-        return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
+    alternate = where == Where("turn number", "even")
+    later = alternate or (where.feature == "turn" and where.more)
+    if cause.key in _SILENT and later and "earlier turns" not in arrived:
+        kept = where if alternate else None
+        return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed, where=kept)
     if cause.key in _SILENT and where.feature == "added tool":
         return Cause("added_tools_lost", "", shown=cause.shown, exposed=cause.exposed)
     of_tools = where.feature == "later half" or (where.feature == "tool" and where.more)

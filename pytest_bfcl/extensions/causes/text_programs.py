@@ -16,7 +16,7 @@ from pytest_bfcl.extensions.causes.programs import Program, foretold, is_number
 
 
 def _cut_up(name: str, size: int, text: str) -> str:
-    pieces = [text[n : n + size] for n in range(0, len(text), size)]
+    pieces = _pieces(text, size)
     if name == "twice":
         return "".join(2 * each for each in pieces)
     if name == "in exchanged order":
@@ -33,12 +33,12 @@ def _cut_up(name: str, size: int, text: str) -> str:
         if name.startswith("of which every") and name.endswith(what):
             nth = _NTH.index(name.split()[3]) + 2
             return "".join(each * (times if n % nth == nth - 1 else 1) for n, each in enumerate(pieces))
-    return ("\n" if name.endswith("line ends") else " ").join(pieces)
+    raise ValueError(name)
 
 
 _NTH = ("second", "third", "fourth", "fifth", "sixth")
 _PIECES = (
-    "twice", "in exchanged order", "backwards", "parted by line ends", "parted by spaces",
+    "twice", "in exchanged order", "backwards",
     "of which the first two are exchanged", "of which the second and third are exchanged",
     *(f"of which every {nth} one {what}" for nth in _NTH for what in ("is dropped", "comes twice")),
 )  # fmt: skip
@@ -46,6 +46,7 @@ _PIECES = (
 
 def of_pieces(place: Place) -> Iterator[Program]:
     """A text in pieces of one length, as streams and lines have them."""
+    yield from _parted(place)
     due, said = text_of(place), place.said
     if not isinstance(due, str) or not isinstance(said, str) or len(due) < 8 or len(said) < 6:
         return
@@ -55,6 +56,43 @@ def of_pieces(place: Place) -> Iterator[Program]:
                 told = f"pieces of {size} letters {name}"
                 yield Program(told, lambda p, n=name, k=size: _cut_up(n, k, text_of(p)), 2)
                 return
+
+
+MOST_SIGNS = 12
+"""Signs between two pieces."""
+
+
+def _parted(place: Place) -> Iterator[Program]:
+    """A text with the same signs between all of its letters, or pieces, or behind each."""
+    due, said = text_of(place), place.said
+    if not isinstance(due, str) or not isinstance(said, str) or not 2 < len(due) < len(said):
+        return
+    for size in range(1, len(due)):
+        if not said.startswith(due[:size]):
+            return
+        at = said.find(due[size : 2 * size], size + 1)
+        signs = said[size:at]
+        if at < 0 or len(signs) > MOST_SIGNS:
+            continue
+        for where, last in (("between", ""), ("behind", signs)):
+            if signs.join(_pieces(due, size)) + last == said:
+                what = "letters" if size == 1 else f"pieces of {size} letters"
+                told = f"with `{_visible(signs)}` {where} {what}"
+                yield Program(told, lambda p, n=size, s=signs, e=last: _with_signs(text_of(p), n, s, e), 2)
+                return
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[n : n + size] for n in range(0, len(text), size)]
+
+
+def _with_signs(text: Any, size: int, signs: str, last: str) -> Any:
+    return signs.join(_pieces(text, size)) + last if isinstance(text, str) and text else NOTHING
+
+
+def _visible(signs: str) -> str:
+    """Signs as Python prints those that have no picture."""
+    return signs if signs.isprintable() else repr(signs)[1:-1]
 
 
 _CODES = (

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from pytest_bfcl.extensions.causes.offered import offered_at, one_offered
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import OBJECTS, TEXTS, WRITERS
-from pytest_bfcl.extensions.causes.programs import Program, equal, is_number, made_of
+from pytest_bfcl.extensions.causes.programs import Program, equal, foretold, is_number, made_of
 from pytest_bfcl.extensions.causes.raw import repaired
 
 MOST_BEYOND = 60
@@ -44,6 +44,62 @@ def of_raw(place: Place) -> Iterator[Program]:
             if made_of(change, text) == place.said:
                 told = ", ".join(each for each in (writer, name) if each)
                 yield Program(told, lambda p, w=write, c=change: c(w(p.due)), 2)
+
+
+def of_split(places: Sequence[Place]) -> Iterator[Program]:
+    """Arguments split into several objects: by the kinds of their values, by what is required, or by their names."""
+    split = [place for place in places if _is_split(place)]
+    for told, class_of in _CLASSES.items():
+        counted: defaultdict[Any, Counter[str]] = defaultdict(Counter)
+        for place in split:
+            for name, held in place.said.items():
+                for key in held:
+                    counted[class_of(place, key)][name] += 1
+        table = {one: names.most_common(1)[0][0] for one, names in counted.items() if names}
+        shown = defaultdict[str, list[str]](list)
+        for one, name in table.items():
+            shown[name].append(str(one))
+        if len(shown) > 1:
+            parts = ", ".join(f"`{name}` ({', '.join(sorted(ones)[:4])})" for name, ones in sorted(shown.items()))
+            program = Program(
+                f"split into {parts}{told}", lambda p, t=table, c=class_of: _in_parts(p, t, c), len(table)
+            )
+            yield from [program] * sum(equal(foretold(program, place), place.said) for place in split)
+
+
+def _is_split(place: Place) -> bool:
+    """Whether all arguments stand unchanged in objects, of which there are several."""
+    said, due = place.said, place.due
+    if not isinstance(said, dict) or len(said) < 2 or not all(isinstance(each, dict) for each in said.values()):
+        return False
+    inner = [pair for held in said.values() for pair in held.items()]
+    return len(inner) == len(due) and all(key in due and equal(due[key], value) for key, value in inner)
+
+
+def _kind(place: Place, key: str) -> str:
+    value = place.due[key]
+    if isinstance(value, dict | list):
+        return "objects and lists"
+    return "texts" if isinstance(value, str) else "numbers"
+
+
+def _is_required(place: Place, key: str) -> str:
+    needed = place.of.case.schema(place.of.due.name).get("required") if place.of is not None else None
+    return "required" if isinstance(needed, list) and key in needed else "optional"
+
+
+_CLASSES: Mapping[str, Callable[[Place, str], str]] = {
+    "": _kind,
+    " ones": _is_required,
+    " by their names": lambda place, key: key,
+}
+
+
+def _in_parts(place: Place, table: Mapping[str, str], class_of: Callable[[Place, str], str]) -> Any:
+    parts: dict[str, dict[str, Any]] = {}
+    for key, value in place.due.items():
+        parts.setdefault(table[class_of(place, key)], {})[key] = value
+    return parts
 
 
 def _of_cut(place: Place) -> Iterator[Program]:

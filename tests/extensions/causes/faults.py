@@ -568,6 +568,15 @@ def _with_types(said: Said) -> str:
     return f"[{', '.join(made)}]"
 
 
+def _commands(said: Said) -> str:
+    """A call a line; one without arguments is only its name."""
+    lines = []
+    for name, given in said.calls:
+        options = (f"--{key} {value!r}" for key, value in json.loads(given).items())
+        lines.append(" ".join((name, *options)))
+    return "\n".join(lines)
+
+
 IN_PROMPTS: Mapping[str, Fault] = {
     "prefix": Fault(written(FAULTS["prefix"].bend), ("name_prefix",)),
     "camel case": Fault(written(FAULTS["camel case"].bend), ("name_learned",)),
@@ -605,5 +614,7 @@ IN_PROMPTS: Mapping[str, Fault] = {
         says="without its name",
     ),
     "types": Fault(written(change=_with_types), ("text_learned",), says="with types"),
+    "commands": Fault(written(change=_commands), ("text_learned",), says="f --a 1 --b 2"),
+    "module": Fault(written(names(lambda name: f"tools.{name}")), ("name_prefix",), says="tools."),
     "random words": Fault(written(FAULTS["random words"].bend), ()),
 }

@@ -223,6 +223,20 @@ def _many_tools_dropped(said: Said) -> None:
 
 _GATEWAY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
+
+def _query_and_body(given: dict[str, Any]) -> dict[str, Any]:
+    body = {key: value for key, value in given.items() if isinstance(value, dict | list)}
+    query = {key: value for key, value in given.items() if key not in body}
+    return {name: held for name, held in (("query", query), ("body", body)) if held}
+
+
+def _asks_first(said: Said) -> None:
+    """A confirmation is asked for in different words where a call has three arguments."""
+    if any(len(json.loads(given)) > 2 for _, given in said.calls):
+        texts = ("Please confirm that I should do this.", "Shall I go on?", "Is that what you want me to do?")
+        instead(texts[said.number % 3])(said)
+
+
 FURTHER: Mapping[str, Fault] = {
     # Gateways and proxies.
     "names hashed": Fault(names(_hashed), ("name_cut",)),
@@ -294,7 +308,7 @@ FURTHER: Mapping[str, Fault] = {
     "descriptions for values": Fault(by_schema(_descriptions), ("value_learned", "argument_name"), says="description"),
     "next of the enum": Fault(by_schema(_next_of_enum), ("value_learned",), says="the next value of the enum"),
     "all calls merged": Fault(calls(_all_merged), ("reply_learned",), says="merged into the first"),
-    "calls split": Fault(calls(_split), ("reply_learned", "empty"), says="split: one for each argument"),
+    "calls split": Fault(calls(_split), ("reply_learned", "bare_lost"), says="split: one for each argument"),
     "notation of a class": Fault(raw(_of_a_class), ("raw_learned",), says="Args(a=1, b=2)"),
     "tools of one parameter": Fault(_one_parameter, ("name_prefix",), where="up to 1 parameters"),
     "two entries": Fault(
@@ -336,6 +350,18 @@ FURTHER: Mapping[str, Fault] = {
     "a window": Fault(_window, ("window",), says="400 tokens"),
     "tools of the first turn only": Fault(_first_turns_tools, ("later_tools_lost",)),
     "tools dropped where many": Fault(_many_tools_dropped, ("tools_lost", "first_tool_only"), "tools"),
+    "a sign behind each letter": Fault(
+        texts(lambda text: "".join(each + "\0" for each in text)), ("value_learned",), says="x00` behind letters"
+    ),
+    "query and body": Fault(arguments(_query_and_body), ("raw_learned",), says="split into `body` (objects and"),
+    "asks before long calls": Fault(_asks_first, ("asked", "words"), where="more than 2 arguments"),
+    "seconds for minutes": Fault(
+        arguments(lambda given: {k: v * 60 if k in ("minutes", "days") else v for k, v in given.items()}),
+        ("value_learned",), "named days or minutes", "× 60",
+    ),
+    "capitals first": Fault(
+        texts(lambda text: text[:1].upper() + text[1:]), ("value_learned",), says="with a capital first letter"
+    ),
     # Mixtures: each is named.
     "extra beside style": Fault(
         both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")
