@@ -81,9 +81,7 @@ def test_errors_alike_are_told_once(project: Project, workers: tuple[str, ...]) 
     assert len(project.records()) == 15
 
 
-@pytest.mark.parametrize(
-    ("more", "begins"), [((), "collected "), pytest.param(("-n2",), "2 workers [", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("more", "begins"), [((), "collected "), (("-n2",), "2 workers [")])
 @pytest.mark.slow
 def test_a_dead_server_is_said_once_while_it_is_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], begins: str

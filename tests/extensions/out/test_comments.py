@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.out.body import MOST_CHARACTERS, NO_BASELINE, body
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
-from tests.extensions.out.forge import TOKEN, Forge, serving
+from tests.extensions.out.forge import TOKEN, Forge
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +23,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, spec in (("main", "oracle:"), ("pr", "lexical:")):
         run("bundled", spec, out=folder / name, settings=Settings(), categories=["simple_java"])
     return folder
-
-
-@pytest.fixture
-def forge() -> Iterator[Forge]:
-    with serving(Forge()) as found:
-        yield found
 
 
 @pytest.fixture

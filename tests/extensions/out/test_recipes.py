@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import yaml
 
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
-from tests.extensions.out.forge import TOKEN, Forge, serving
+from tests.extensions.out.forge import TOKEN, Forge
 from tests.extensions.out.runner import BASH, Action, bash
 from tests.extensions.out.test_comments import zipped
 
@@ -39,12 +38,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {
         name: "".join(json.dumps(line) + "\n" for line in found) for name, found in (("good", kept), ("worse", worse))
     }
-
-
-@pytest.fixture
-def forge() -> Iterator[Forge]:
-    with serving(Forge()) as found:
-        yield found
 
 
 class Workflow:
