@@ -12,8 +12,6 @@ from tests.checkers.building import entry, function, transcript
 
 SOUP = function(bowls="integer")
 SPICE = function("season", grams="float")
-PAIR = [SOUP, SPICE]
-HOT = function(hot="boolean")
 LABEL = function("label", text="string", note_="string")
 LIST = function("weigh", grams="array<float>")
 WORDS = function("shop", items_="array<string>")
