@@ -42,6 +42,7 @@ from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.judging.conversation import NAMES
 from pytest_bfcl.judging.entries import entry_of, unpacked
 from pytest_bfcl.runs.wire_names import proven_underscores
 from pytest_bfcl.simulators import CallRefused, split_call
@@ -142,7 +143,9 @@ def _as_transcript(entry: Entry, output: object, mode: Mode | None, underscore_n
 
 
 def read_by(row: Fields, options: Fields) -> Parsed:
-    """The options with the row's values of `READ_BY`. Raises `UsageError` if both set one differently."""
+    """The options with the row's values of `READ_BY`. Raises `UsageError` if both set one differently, and for unknown
+    names.
+    """
     settled = dict(options)
     for name in READ_BY:
         said, given = row.get(name), options.get(name)
@@ -151,7 +154,14 @@ def read_by(row: Fields, options: Fields) -> Parsed:
         if given is not None and given != said:
             raise UsageError(f"the row was made with {name}={said!r}, and {given!r} is asked for: leave that out")
         settled[name] = said
+    refuse_unknown_names(settled)
     return settled
+
+
+def refuse_unknown_names(options: Fields) -> None:
+    """Raise `UsageError` for an unknown spelling of names, which would silently mean dots."""
+    if (names := options.get("names")) not in (None, *NAMES):
+        raise UsageError(f"names is 'underscores' or 'dots', not {names!r}")
 
 
 def refuse_unreadable(mode: Mode, decoder: str | None) -> None:

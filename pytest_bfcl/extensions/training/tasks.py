@@ -19,7 +19,7 @@ from pytest_bfcl.dataset.loading import UnknownEntry
 from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.extensions.training.content import question_key
 from pytest_bfcl.extensions.training.episode import Episode
-from pytest_bfcl.extensions.training.rewards import READ_BY, read_by, refuse_unreadable, reward
+from pytest_bfcl.extensions.training.rewards import READ_BY, read_by, refuse_unknown_names, refuse_unreadable, reward
 from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models.callable import on_the_wire
@@ -184,11 +184,12 @@ def _official_questions() -> frozenset[str]:
 
 
 def options_of(given: Fields) -> Options:
-    """Options from a configuration. Raises `UsageError` for an unknown one."""
+    """Options from a configuration. Raises `UsageError` for an unknown one, and for unknown names."""
     from pytest_bfcl.suggestions import instead_of
 
     if unknown := [name for name in given if name not in _OPTIONS]:
         raise UsageError(f"no option {unknown[0]!r} of episodes; {instead_of(unknown[0], sorted(_OPTIONS))}")
+    refuse_unknown_names(given)
     return {**given}  # type: ignore[typeddict-item]
 
 

@@ -154,6 +154,18 @@ def test_rows_say_how_replies_are_read() -> None:
             read()
 
 
+def test_unknown_names_are_refused_at_every_door() -> None:
+    chosen = ours("prompt", "simple_python")
+    row = {**next(iter(chosen.rows())), "names": "spaces"}
+    for use in (
+        lambda: episode_of(row), lambda: reward_of(row, "x", {}), lambda: verl.compute_score("x", "x", "", row),
+        lambda: verl.compute_score("x", "x", {"function": [], "possible_answer": []}, {"names": "spaces"}),
+        lambda: list(tasks("bundled", categories=["simple_python"], names="spaces").rows()),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match="names is 'underscores' or 'dots', not 'spaces'"):
+            use()
+
+
 def test_several_steps_are_no_completion() -> None:
     chosen = ours("prompt", "multi_turn_base")
     row = next(iter(verl.rows(chosen)))
