@@ -78,15 +78,25 @@ class Diagnosis:
     """Whether the run has several models."""
     not_judged: Counter[str] = field(default_factory=Counter)
     """Entries without a verdict, by what is said of them."""
+    unfinished: str = ""
+    """Why the run ended before its last entry, empty for a finished one."""
 
     @property
     def failed(self) -> int:
         """Entries judged and not passed."""
         return self.judged - self.passed
 
+    @property
+    def judged_entries(self) -> str:
+        """The judged entries in words; with repeats their trials."""
+        entries = len({(category, entry_id) for category, entry_id, _ in self.keys})
+        return f"{self.judged} trials of {entries} entries" if entries < self.judged else f"{self.judged} entries"
+
     def lines(self, run: str = "RUN") -> Iterator[str]:
         """For a terminal: one line a cause, then its examples and the advice."""
-        yield f"{clean(self.model)}: {self.failed} of {self.judged} entries failed"
+        yield f"{clean(self.model)}: {self.failed} of {self.judged_entries} failed"
+        if self.unfinished:
+            yield f"not finished: {clean(self.unfinished)}"
         for told, number in self.not_judged.most_common(EXAMPLES):
             yield clean(f"{number:5} not judged: {cut(told, 140)}")
         for row in self.rows:
@@ -140,6 +150,7 @@ class Diagnosis:
                 for row in self.rows
             ],
             **({"not_judged": dict(self.not_judged)} if self.not_judged else {}),
+            **({"unfinished": self.unfinished} if self.unfinished else {}),
             **({"why_not": self.why_not} if self.why_not else {}),
         }
 

@@ -27,7 +27,19 @@ SOME = 0.1
 def of_run(run: RunDirectory, lines: Iterable[Fields], data: str = "auto") -> list[Diagnosis]:
     """The diagnoses of an open run with these lines; ``data`` is their data, unless the run names it."""
     find, why_not = finder(run.fingerprint, data)
-    return diagnose(lines, find, why_not=why_not, asked=run.fingerprint.models)
+    found = diagnose(lines, find, why_not=why_not, asked=run.fingerprint.models)
+    for each in found:
+        each.unfinished = _unfinished(run.fingerprint, each.judged + each.not_judged.total())
+    return found
+
+
+def _unfinished(run: Fingerprint, here: int) -> str:
+    """Why a run ended early, and how many of its trials have a line; empty for a finished one."""
+    state, _, why = run.state.partition(":")
+    if state == "finished":
+        return ""
+    counted = f", {here} of {run.planned} planned have a line" if run.planned and len(run.models) == 1 else ""
+    return f"{why or state}{counted}"
 
 
 def of_path(text: str, data: str = "auto", mode: str = "") -> list[Diagnosis]:

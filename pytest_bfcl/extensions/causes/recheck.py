@@ -65,7 +65,7 @@ def _say_what_came(row: Named, found: list[Diagnosis]) -> None:
         told = "; ".join(
             f"{number} {'still fail' if name == row.name else 'fail'} by {name}" for name, number in failed.items()
         )
-        say(clean(f"{each.model}: {each.passed} of {each.judged} entries are right now; {told}"))
+        say(clean(f"{each.model}: {each.passed} of {each.judged_entries} are right now; {told}"))
 
 
 def _free(folder: Path, name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -220,4 +221,17 @@ def test_a_recheck_repeats_as_often_as_the_run(server: FaultyServer, ask: Ask, t
     settings = Settings(base_url=server.url, retries=0, repeat=2)
     run("bundled", "openai:faulty@fc", settings=settings, categories=["multiple"], out=tmp_path / "run")
     cli.main(["explain", str(tmp_path / "run"), "--recheck", "name_prefix"])
-    assert "0 of 28 entries are right now; 28 still fail by name_prefix" in capsys.readouterr().out
+    assert "0 of 28 trials of 14 entries are right now; 28 still fail by name_prefix" in capsys.readouterr().out
+
+
+def test_a_run_that_ended_early_says_so(tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "run"
+    run("bundled", "lexical:", settings=Settings(repeat=2), categories=["multiple"], out=folder)
+    told = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**told, "state": "stopped:interrupted"}))
+    first, *others = (folder / "results.jsonl").read_text().splitlines()
+    (folder / "results.jsonl").write_text("\n".join([first, *others[:19]]) + "\n")
+    assert cli.main(["explain", str(folder)]) == 0
+    head, early, *_ = capsys.readouterr().out.splitlines()
+    assert re.search(r": \d+ of 20 trials of 1\d entries failed$", head)
+    assert early == "not finished: interrupted, 20 of 28 planned have a line"
