@@ -113,7 +113,8 @@ class Browser:
         raise TimeoutError(expression)
 
     def press(self, key: str) -> None:
-        """One key, as from a keyboard."""
+        """One key, as from a keyboard, once the page listens."""
+        self.wait("document.readyState === 'complete'")
         text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         code = {"Enter": 13, "Escape": 27}.get(key, ord(key[0].upper()))
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **text)
