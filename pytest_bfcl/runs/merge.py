@@ -65,7 +65,7 @@ def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
     selection = first.selection
     for run in runs[1:]:
         selection = join_selections(selection, run.fingerprint.selection)
-    lacking = [*_unfinished(runs), *(f"lines are missing in {run.path.name}" for run in runs if run.gaps())]
+    lacking = [*_unfinished(runs), *(f"lines are missing in {run.path}" for run in runs if run.gaps())]
     if missing := missing_shards(selection):
         lacking.append(f"parts are missing: {', '.join(missing)}")
     ends = [run.fingerprint.ended_at for run in runs if run.fingerprint.ended_at]
@@ -88,9 +88,9 @@ def _unfinished(runs: Sequence[RunDirectory]) -> Iterator[str]:
     for run in runs:
         part, state = str(shards_of(run.fingerprint.selection.get("shard"))), run.fingerprint.state
         if state != "finished":
-            found.append((part, f"{run.path.name} is not finished ({state.removeprefix('stopped:')})"))
+            found.append((part, f"{run.path} is not finished ({state.removeprefix('stopped:')})"))
         elif next(iter(run.records()), None) is None:
-            found.append((part, f"{run.path.name} has no results"))
+            found.append((part, f"{run.path} has no results"))
         else:
             ended.add(part)
     return (text for part, text in found if part not in ended)
