@@ -132,6 +132,8 @@ def _trace(items: list[pytest.Item], found: Path) -> bool:
         if started:
             spawners.append(item.nodeid)
         for path, line in seen:
+            if not path.endswith(".py"):  # a template of a page
+                continue
             file = os.path.relpath(path)
             if file not in outermost:
                 outermost[file] = _places(file)
