@@ -177,6 +177,7 @@ def example(folder: Path) -> str:
     return "\n".join(f"    {line}".rstrip() for line in shown)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme_looks_like_the_output(tmp_path: Path) -> None:
     """Numbers and hashes may differ, everything else is what the command prints."""
     text = PAGES[0].read_text(encoding="utf-8")

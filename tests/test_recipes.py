@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 MOST_FILES = 3
 
@@ -235,6 +237,7 @@ for name, check in json.loads(sys.argv[1]).items():
 """
 
 
+@pytest.mark.slow
 def test_every_recipe_takes_three_files_and_works(tmp_path: Path) -> None:
     """All in one copy and one process, whose traceback names the recipe."""
     shutil.copytree(ROOT / "pytest_bfcl", tmp_path / "pytest_bfcl", copy_function=_linked)

@@ -6,10 +6,8 @@ import base64
 
 import pytest
 
-from pytest_bfcl.extensions.litellm.model import LitellmModel
-from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.redaction import (
     discreet,
     environment_secrets,
@@ -93,29 +91,6 @@ def test_a_key_of_which_every_letter_is_escaped_is_found(escape: str) -> None:
 def test_a_base_url_that_is_none(url: str) -> None:
     with pytest.raises(UsageError, match="not an http"):
         create_model("openai:x@fc", Settings(base_url=url or "//"))
-
-
-class InternalServerError(Exception):
-    """As litellm names it."""
-
-    status_code = 500
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("OpenAIException - Missing credentials. Please pass an `api_key`", "auth"),
-        ("The api_key client option must be set", "auth"),
-        ('Invalid response object Traceback (most recent call last): File "/home/me/x.py"', "malformed_body"),
-        ("overloaded", "server"),
-    ],
-)
-def test_what_litellm_calls_a_server_error(text: str, kind: str) -> None:
-    model = LitellmModel(parse_spec("litellm:openai/x@fc"), Settings())
-    outcome = model._outcome(InternalServerError(text), tools_sent=False)
-    assert isinstance(outcome, AdapterError)
-    assert outcome.kind == kind
-    assert "/home/me" not in outcome.message
 
 
 def test_the_working_directory_is_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
