@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -167,17 +168,23 @@ def imported(api: str, body: Any) -> str:
 
 
 @cache
-def replayed(body: str) -> list[Any]:
-    """The lines of a run whose model is a file of lines."""
+def replayed() -> dict[str, Any]:
+    """Body → its line of a run whose model is a file of lines."""
+    bodies = list(
+        dict.fromkeys(json.dumps(body) for body in chain((each[1] for each in CASES), (each[0] for each in LIBRARIES)))
+    )
+    asked = [QUIET.model_copy(update={"id": f"irrelevance_{number}"}) for number in range(len(bodies))]
     with TemporaryDirectory() as folder:
         lines = Path(folder) / "lines.jsonl"
-        line = {"id": QUIET.id, "category": QUIET.category, "model": "m", "mode": "fc", "output": json.loads(body)}
-        lines.write_text(json.dumps(line) + "\n", encoding="utf-8")
-        return list(pytest_bfcl.run([QUIET], f"replay:{lines}").records)
+        line = {"category": QUIET.category, "model": "m", "mode": "fc"}
+        said = ({"id": each.id, **line, "output": json.loads(body)} for each, body in zip(asked, bodies, strict=True))
+        lines.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+        found = {each["id"]: each for each in pytest_bfcl.run(asked, f"replay:{lines}").records}
+    return {body: found[each.id] for each, body in zip(asked, bodies, strict=True)}
 
 
 def of_replay(api: str, body: Any) -> str:
-    (line,) = replayed(json.dumps(body))
+    line = replayed()[json.dumps(body)]
     return {"passed": "right", "failed": "wrong"}.get(line["outcome"], line["outcome"])
 
 
@@ -193,7 +200,7 @@ def of_official_folders(api: str, body: Any) -> str:
 
 def verified(api: str, body: Any) -> str:
     """What a verification counts of a stored line: errors have no verdict there."""
-    (found,) = conducts_of(replayed(json.dumps(body)))
+    (found,) = conducts_of([replayed()[json.dumps(body)]])
     return {None: "error", True: "right", False: "wrong"}[found.passed]
 
 

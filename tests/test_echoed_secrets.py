@@ -196,14 +196,14 @@ def test_no_form_of_a_credential_is_kept(
         sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--model", f"{provider}:m", "--bfcl-base-url",
         url.format(echo), "--bfcl-retries", "0", "-vv", "-rA", *options, *(["--bfcl-stream"] * streamed),
     ]  # fmt: skip
-    of_entries = ["--bfcl-data", "bundled", "--bfcl-sample", "20", "--bfcl-out", "run", "--bfcl-report", "full",
-                  "--junitxml", "junit.xml", "--bfcl-write-expected", "expected.json"]  # fmt: skip
-    said = ""
-    for more in (of_entries, ["test_own.py", "--bfcl-record", "recorded.jsonl"]):
-        done = subprocess.run(
-            [*asking, *more], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-        said += done.stdout + done.stderr
+    entries = (f"bfcl/{name}.jsonl" for name in ("simple_python", "multi_turn_base", "irrelevance", "memory_kv"))
+    what = ["test_own.py", *entries, "--bfcl-record", "recorded.jsonl", "--bfcl-data", "bundled", "--bfcl-sample", "20",
+            "--bfcl-out", "run", "--bfcl-report", "full", "--junitxml", "junit.xml",
+            "--bfcl-write-expected", "expected.json"]  # fmt: skip
+    done = subprocess.run(
+        [*asking, *what], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    said = done.stdout + done.stderr
     (tmp_path / "terminal.txt").write_text(said)
     assert Echo.asked > 6, said
     assert "[hidden]" in said

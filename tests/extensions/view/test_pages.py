@@ -6,11 +6,10 @@ import json
 import random
 import re
 import sys
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from html import unescape
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -41,14 +40,13 @@ PAGES = (
 
 
 @contextmanager
-def saying_no(delay_s: float = 0.0) -> Iterator[str]:
-    """The address of an endpoint that answers every request with words, after a while."""
+def saying_no() -> Iterator[str]:
+    """The address of an endpoint that answers every request with words."""
     reply = {"choices": [{"message": {"role": "assistant", "content": "No, thank you."}, "finish_reason": "stop"}]}
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
-            time.sleep(delay_s)
             body = json.dumps(reply).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -60,8 +58,16 @@ def saying_no(delay_s: float = 0.0) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def status(looking: Looking) -> Callable[[str], int]:
+    """What an address is answered with; each is asked once."""
+    return cache(lambda address: looking.http.get(address).status_code)
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_is_whole_and_its_links_lead_somewhere(looking: Looking, page: str) -> None:
+def test_every_page_is_whole_and_its_links_lead_somewhere(
+    looking: Looking, status: Callable[[str], int], page: str
+) -> None:
     links = Tags(looking.get(page))
     assert links.inline == []
     here = f"http://127.0.0.1:8000/{TOKEN}/{page}"
@@ -69,7 +75,7 @@ def test_every_page_is_whole_and_its_links_lead_somewhere(looking: Looking, page
         there = urljoin(here, link)
         if urlsplit(there).path != urlsplit(here).path and not link.startswith("#"):
             assert there.startswith(f"http://127.0.0.1:8000/{TOKEN}/"), link
-            assert looking.http.get(there.partition("#")[0]).status_code == 200, (page, link)
+            assert status(there.partition("#")[0]) == 200, (page, link)
 
 
 def test_the_table_has_every_run_and_names_what_is_none(looking: Looking) -> None:
@@ -130,7 +136,6 @@ def test_damage_is_told_on_the_run(looking: Looking) -> None:
     assert "damaged lines left out" in looking.get("compare/night-1/torn.html")
 
 
-@pytest.mark.slow
 def test_a_run_that_grows_is_seen_growing(tmp_path: Path) -> None:
     lines = records(1)
     run = dated(stored_run(tmp_path / "runs" / "now", lines[:20]), 5, state="running", planned=60, ended_at=None)
@@ -270,31 +275,6 @@ def test_official_results_are_named_with_what_makes_a_run_of_them(tmp_path: Path
         page = looking.get(f"run/replayed/entries/{line['id']}.html")
         assert "some_function()" in page
         assert "The run keeps no messages of this entry" in page
-
-
-def test_a_run_that_asks_a_server_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this process, against a server that takes its time; the page is looked at meanwhile."""
-    data, looking = open_data("bundled"), client(runs_of(tmp_path, tmp_path / "cache"))
-    planned = len(data.index("simple_java")) + len(data.index("simple_javascript"))
-    with saying_no(delay_s=0.02) as address:
-        monkeypatch.setenv("OPENAI_API_KEY", "none")
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
-        told = {"categories": ["simple_java", "simple_javascript"], "out": tmp_path / "now"}
-        settings = Settings(concurrency=2)
-        asking = threading.Thread(target=run, args=(data, "openai:mock"), kwargs=told | {"settings": settings})
-        asking.start()
-        seen: list[int] = []
-        while asking.is_alive():
-            if (tmp_path / "now" / "run.json").is_file():
-                found = re.search(r'id="done">([\d,]+)</b>', looking.get("run/now/live.html"))
-                assert found is not None
-                seen.append(int(found.group(1)))
-            asking.join(0.05)
-    assert seen == sorted(seen)
-    assert len(set(seen)) > 2, seen
-    text = looking.get("run/now/live.html")
-    assert f'id="done">{planned}</b>' in text
-    assert "The run has ended" in text
 
 
 def test_without_the_extra_the_verb_says_the_command(
