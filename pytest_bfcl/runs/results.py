@@ -194,7 +194,7 @@ def written(record: ResultLine) -> bytes:
 
     Native calls were parsed from JSON, so a quicker writer serves; Python texts hold other values, too.
     """
-    parsed = record["mode"] == "fc" and record.get("decoder") is None and record["reason"] is None
+    parsed = record["mode"] == "fc" and record.get("decoder") is None and record.get("reason") is None
     return json_line_of_parsed(record) if parsed else json_line(record)
 
 

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
-from annotated_types import Ge, Le, Len
+from annotated_types import Ge, Le, Len, Predicate
 from typing_extensions import TypedDict
 
 from pytest_bfcl.json_types import Parsed, first_problem
@@ -51,6 +51,10 @@ class ModelFacts(TypedDict, total=False):
     headers: NotRequired[dict[str, str]]
 
 
+def _repeats_are_counted(conditions: Parsed) -> bool:
+    return type(conditions.get("repeat", 1)) in (int, type(None))
+
+
 class RunFacts(TypedDict, total=False):
     """``run.json``; every field may be missing, because a run may be killed while it writes."""
 
@@ -60,7 +64,7 @@ class RunFacts(TypedDict, total=False):
     rules_version: str
     plugin_version: str
     selection: Parsed
-    conditions: Parsed
+    conditions: Annotated[Parsed, Predicate(_repeats_are_counted)]
     started_at: str
     ended_at: str | None
     state: str

@@ -198,3 +198,10 @@ def test_an_interval_is_two_shares(lines: list[dict[str, Any]], interval: list[f
         for found in model["categories"].values():
             found["interval95"] = interval
     assert (problem_of_summary(summary) is None) is fits
+
+
+@pytest.mark.parametrize(("repeat", "fits"), [(1, True), (None, True), ("two", False), (True, False), ([], False)])
+def test_repeats_of_a_run_are_counted(repeat: object, fits: bool) -> None:
+    facts: Any = fingerprint().to_dict()
+    facts["conditions"]["repeat"] = repeat
+    assert (problem_of_run(facts) is None) is fits

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pytest_bfcl.extensions.boards.stability import smoke_set, stability
-from pytest_bfcl.scoring.gate_scope import half_width
+from pytest_bfcl.scoring.gate_scope import expected_half_width
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.statistics import PairTally, category_interval, interval, spread_of
 from tests.scoring.worlds import beta, tally
@@ -104,7 +104,7 @@ def ability(source: np.random.Generator, shape: Shape, alike: float) -> bool:
     """What is told before a run: how near its score will be to the ability behind, entries being alike as assumed."""
     _, sizes = shape
     passed = source.random(sum(sizes)) < rates(source, sizes, 0.5, alike)
-    return abs(float(passed.mean()) - 0.5) > half_width(sizes, alike=alike)
+    return abs(float(passed.mean()) - 0.5) > expected_half_width(sizes, alike=alike)
 
 
 PROMISES: dict[str, tuple[Callable[[np.random.Generator, Shape, float], bool], int]] = {
