@@ -74,21 +74,22 @@ def test_output_that_nobody_reads(
     assert "roken pipe" not in capsys.readouterr().err
 
 
-def test_a_process_whose_reader_went_away() -> None:
-    """In a shell: nothing on standard error, neither from the verb nor from the interpreter's end."""
+@pytest.mark.parametrize("command", ["models", "compare none none", "score many.jsonl"])
+def test_a_process_whose_reader_went_away(command: str, tmp_path: Path) -> None:
+    """In a shell, before the first line or after it: not a word, neither from the verb nor from the interpreter's end;
+    of a mistake nobody reads the message.
+    """
+    line = {"id": "irrelevance_0", "category": "irrelevance", "mode": "prompt", "output": "no", "function": []}
+    (tmp_path / "many.jsonl").write_text(f"{json.dumps({**line, 'possible_answer': None})}\n" * 5_000)
+    words, mistaken = [sys.executable, "-m", "pytest_bfcl", *command.split()], command.startswith("compare")
     reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "pytest_bfcl", "models"]
-    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
-    os.close(writing)
-    assert (ended.returncode, ended.stderr) == (READER_GONE, b"")
-
-
-def test_a_message_that_nobody_reads() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest_bfcl", "compare", "none", "none"], stderr=writing, check=False
-    )
-    os.close(writing)
-    assert ended.returncode == READER_GONE
+    streams = {"stdout": None, "stderr": writing} if mistaken else {"stdout": writing, "stderr": subprocess.PIPE}
+    if not command.startswith("score"):
+        os.close(reading)
+    with subprocess.Popen(words, cwd=tmp_path, **streams) as process:  # type: ignore[call-overload]
+        os.close(writing)
+        if command.startswith("score"):
+            assert os.read(reading, 9)
+            os.close(reading)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said or b"") == (READER_GONE, b"")

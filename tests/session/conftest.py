@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import os
@@ -11,16 +12,43 @@ import subprocess
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import question, write_lines
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models import Request
+from pytest_bfcl.transcript import Mode, Reply
+from tests.plugin.conftest import call, question, write_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QUIET = ("-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+
+
+class Answering:
+    """A model that counts its requests and answers `question`; wrong or no answers to entries by their number."""
+
+    underscore_names = True
+    closed = False
+
+    def __init__(
+        self, spec: str = "own:first@fc", *, mode: Mode = "fc", wrong: Container[int] = (), broken: Container[int] = ()
+    ) -> None:
+        self.spec, self.mode, self.wrong, self.broken = spec, mode, wrong, broken
+        self.asked: list[str] = []
+
+    async def generate(self, request: Request) -> Reply:
+        self.asked.append(request.entry.id)
+        number = int(request.entry.id.rpartition("_")[2])
+        await asyncio.sleep(0)
+        if number in self.broken:
+            raise AdapterError("server", "it is down", status=503)
+        return Reply.from_output(call("Rome" if number in self.wrong else "Oslo"), input_tokens=1000, output_tokens=0)
+
+    async def aclose(self) -> None:
+        self.closed = True
 
 
 class Server:

@@ -1,153 +1,125 @@
 """Runs without pytest, and judging of recorded lines."""
 
+from __future__ import annotations
+
 import asyncio
 import gzip
 import io
 import json
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.results import StoredResults
 from pytest_bfcl.session import closing
-from pytest_bfcl.session.evaluation import RunInterrupted, judged_record, open_data, run, score_lines
+from pytest_bfcl.session.evaluation import RunInterrupted, arun, judged_record, open_data, run, score_lines
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+from tests.plugin.conftest import call, question, write_lines
+
+from .conftest import Answering
 
 SETTINGS = Settings(concurrency=4)
+ENTRIES = [Entry.model_validate({**question(f"simple_python_{n}"), "category": "simple_python"}) for n in range(6)]
 
 
-def document(name="add.numbers"):
-    return {
-        "name": name,
-        "description": "Adds.",
-        "parameters": {
-            "type": "dict",
-            "properties": {
-                "a": {"type": "integer", "description": "One."},
-                "b": {"type": "integer", "description": "Two."},
-            },
-            "required": ["a", "b"],
-        },
-    }
-
-
-def entries(count=6):
-    return [
-        Entry(
-            id=f"simple_python_{n}",
-            category="simple_python",
-            question=[[{"role": "user", "content": f"Add {n} and 1."}]],
-            function=[document()],
-            possible_answer=[{"add.numbers": {"a": [n], "b": [1]}}],
-        )
-        for n in range(count)
-    ]
-
-
-def number_of(messages):
-    return int(messages[-1]["content"].split()[1])
-
-
-async def good(messages, tools):
-    return Reply(
-        tool_calls=(ToolCall(tools[0]["function"]["name"], json.dumps({"a": number_of(messages), "b": 1})),),
-        input_tokens=100,
-        output_tokens=10,
-    )
-
-
-class Counted:
-    """A model that counts its requests; fails or errs on chosen entries."""
-
-    spec = "own:counted@fc"
-    mode = "fc"
-    underscore_names = True
-
-    def __init__(self, wrong=(), broken=()):
-        self.wrong, self.broken = set(wrong), set(broken)
-        self.asked = []
-
-    async def generate(self, request):
-        number = number_of(request.messages)
-        self.asked.append(number)
-        if number in self.broken:
-            raise AdapterError("server", "status 503", status=503)
-        a = 99 if number in self.wrong else number
-        arguments = json.dumps({"a": a, "b": 1})
-        return Reply(tool_calls=(ToolCall("add_numbers", arguments),), input_tokens=100, output_tokens=10)
-
-    async def aclose(self):
-        self.closed = True
-
-
-def test_a_run_directory_is_continued(tmp_path):
-    first = Counted(wrong={1}, broken={2})
-    before = run(entries(), first, out=tmp_path / "run", settings=SETTINGS)
-    assert (tmp_path / "run" / "summary.json").is_file()
-    second = Counted()
-    after = run(entries(), second, out=tmp_path / "run", settings=SETTINGS)
-    assert second.asked == [2]  # only the error is asked again
-    assert after.counts == {"simple_python": (5, 6)}
-    assert before.counts == {"simple_python": (4, 5)}
+def test_a_run_directory_is_continued(tmp_path: Path) -> None:
+    first, second, third = Answering(wrong={1}, broken={2}), Answering(), Answering()
+    before = run(ENTRIES, first, out=tmp_path / "run", settings=SETTINGS)
+    after = run(ENTRIES, second, out=tmp_path / "run", settings=SETTINGS)
+    assert second.asked == ["simple_python_2"]  # only the error is asked again
+    assert (before.counts, after.counts) == ({"simple_python": (4, 5)}, {"simple_python": (5, 6)})
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "finished"
+    (tmp_path / "run" / "results.jsonl").unlink()  # the journal has what was paid for
+    assert run(ENTRIES, third, out=tmp_path / "run", settings=SETTINGS).counts == after.counts
+    assert third.asked == []
 
 
-def test_a_lost_results_file_costs_no_request(tmp_path):
-    run(entries(), Counted(), out=tmp_path / "run", settings=SETTINGS)
-    (tmp_path / "run" / "results.jsonl").unlink()
-    again = Counted()
-    assert run(entries(), again, out=tmp_path / "run", settings=SETTINGS).counts == {"simple_python": (6, 6)}
-    assert again.asked == []
-
-
-def test_entries_of_this_part_are_planned_and_those_of_earlier_ones(tmp_path):
-    def planned(data, **selection):
+def test_entries_of_this_part_are_planned_and_those_of_earlier_ones(tmp_path: Path) -> None:
+    def planned(data: Any, **selection: Any) -> int:
         summary = run(data, "oracle:@fc", settings=SETTINGS, **selection).summary
         return summary["models"]["oracle:@fc"]["categories"]["simple_python"]["planned"]
 
     for shard in ("1/3", "2/3"):
-        assert planned(entries(), shard=shard) == 2
+        assert planned(ENTRIES, shard=shard) == 2
     for count, name in enumerate(("simple_python_0", "simple_python_1"), 1):
         assert planned("bundled", out=tmp_path / "run", ids=[name]) == count
 
 
-def test_progress_and_categories():
-    told = []
-    result = run(entries(), good, settings=SETTINGS, categories=["live"], progress=told.append)
-    assert result.records == told == []
-    run(entries(2), good, settings=SETTINGS, categories=["python"], progress=told.append)
-    assert len(told) == 2
+SPLIT = {"name": "half", "sha256": "e" * 64, "part": "test", "ids": ["simple_python_1"]}
+SPLIT["data"] = {"name": "bundled", "version": "", "sha256": open_data("bundled").sha256}
 
 
-def test_run_inside_a_loop_says_what_to_do():
-    async def main():
-        run(entries(2), good, settings=SETTINGS)
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        ({"categories": ["live"]}, ""),
+        ({"categories": ["python"]}, "012345"),
+        ({"ids": ["simple_python_1", "simple_python_4"]}, "14"),
+        ({"settings": Settings(split=SPLIT)}, "1"),
+    ],
+)
+def test_of_given_entries_those_that_are_selected_run(options: dict[str, Any], chosen: str) -> None:
+    told: list[Any] = []
+    found = run(ENTRIES, Answering(), progress=told.append, **options)
+    assert sorted(line["id"] for line in found.records) == [f"simple_python_{n}" for n in chosen]
+    assert sorted(line["id"] for line in told) == sorted(line["id"] for line in found.records)
 
-    with pytest.raises(UsageError, match=r"await pytest_bfcl\.arun"):
-        asyncio.run(main())
+
+def test_a_sample_of_given_entries_is_drawn_by_the_seed() -> None:
+    drawn = [
+        [
+            line["id"]
+            for line in asyncio.run(arun(ENTRIES, "oracle:@fc", sample=3, settings=Settings(seed=seed))).records
+        ]
+        for seed in (0, 0, 1)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert all(len(ids) == 3 and {*ids} < {entry.id for entry in ENTRIES} for ids in drawn)
 
 
-def test_unusable_models_and_categories_are_usage_errors():
-    with pytest.raises(UsageError):
-        run(entries(), 7, settings=SETTINGS)
-    with pytest.raises(UsageError, match="poetry"):
-        run(entries(), good, categories=["poetry"])
+OTHERS = {**SPLIT, "name": "s", "data": {"name": "x", "version": "1", "sha256": "0"}}
 
 
-def test_a_key_that_is_not_there_is_a_usage_error_and_leaves_no_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("model", "options", "why"),
+    [
+        (7, {}, "returned int"),
+        ("gpt-4o", {}, "names no provider"),
+        ("oracle:", {"categories": ["poetry"]}, "poetry"),
+        ("anthropic:m", {}, r"ANTHROPIC_API_KEY is not set\nwhat to do: export ANTHROPIC_API_KEY"),
+        ("oracle:", {"settings": Settings(split=OTHERS)}, "the split s was made of x 1"),
+        ("oracle:", {"settings": Settings(trained_on=OTHERS)}, "the split s was made of x 1"),
+    ],
+)
+def test_a_wrong_argument_leaves_no_run_and_shows_the_callers_line_alone(
+    model: Any, options: Any, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY is not set\nwhat to do: export ANTHROPIC_API_KEY"):
-        run(entries(), "anthropic:m", out=tmp_path / "run", settings=SETTINGS)
+    with pytest.raises(UsageError, match=why) as caught:
+        run("bundled", model, out=tmp_path / "run", **options)
+    assert len(caught.traceback) == 2  # this test and the public function
     assert not (tmp_path / "run").exists()
 
 
+def test_run_inside_a_loop_says_what_to_do() -> None:
+    async def inside() -> None:
+        run(ENTRIES, Answering(), settings=SETTINGS)
+
+    with pytest.raises(UsageError, match=r"await pytest_bfcl\.arun"):
+        asyncio.run(inside())
+
+
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_the_oracle_passes_our_own_entries(mode, tmp_path):
+def test_the_oracle_passes_our_own_entries(mode: str, tmp_path: Path) -> None:
     names = ["single_turn", "memory_kv", "memory_rec_sum", "web_search"]
     result = run("bundled", f"oracle@{mode}", categories=names, settings=Settings(), out=tmp_path / "run")
     assert [record["id"] for record in result.records if record["outcome"] != "passed"] == []
@@ -156,187 +128,30 @@ def test_the_oracle_passes_our_own_entries(mode, tmp_path):
     assert len(result.records) > 90
 
 
-def test_judged_record_names_the_model_if_the_transcript_does_not():
-    (entry,) = entries(1)
-    reply = Reply(tool_calls=(ToolCall("add_numbers", '{"a": 0, "b": 1}'),))
-    transcript = Transcript(
-        entry.id, entry.category, mode="fc", underscore_names=True, turns=[Turn(steps=[Step(reply)])]
-    )
-    record = judged_record(entry, transcript, model=Counted(), worker="gw1")
-    assert (record["model"], record["worker"], record["outcome"]) == ("own:counted@fc", "gw1", "passed")
+def test_judged_record_names_the_model_if_the_transcript_does_not() -> None:
+    entry, turns = ENTRIES[0], [Turn(steps=[Step(Reply.from_output(call()))])]
+    transcript = Transcript(entry.id, entry.category, mode="fc", underscore_names=True, turns=turns)
+    record = judged_record(entry, transcript, model=Answering(), worker="gw1")
+    assert (record["model"], record["worker"], record["outcome"]) == ("own:first@fc", "gw1", "passed")
 
 
-# -- score -------------------------------------------------------------------------------------------------------------
-
-
-def line(output="[add.numbers(a=1, b=2)]", **fields):
-    return {
-        "id": "simple_python_0",
-        "category": "simple_python",
-        "function": [document()],
-        "possible_answer": [{"add.numbers": {"a": [1], "b": [2]}}],
-        "mode": "prompt",
-        "output": output,
-    } | fields
-
-
-def test_lines_with_their_own_question_need_no_data():
-    out = list(score_lines([line(), line("[add.numbers(a=1, b=3)]"), json.dumps(line("no call"))]))
-    assert [o["valid"] for o in out] == [True, False, False]
-    assert out[0] == {
-        "id": "simple_python_0", "valid": True, "tag": None, "reason": None, "detail": {}, "corrected_valid": True,
-    }  # fmt: skip
-    assert (out[1]["tag"], out[1]["reason"]) == ("WRONG_ANSWER", "value_error:others")
-    assert (out[2]["tag"], out[2]["reason"]) == ("MALFORMED_OUTPUT", "ast_decoder:decoder_failed")
-
-
-def test_both_rule_sets():
-    fenced = line("```python\n[add.numbers(a=1, b=2)]\n```")
-    (official,) = score_lines([fenced])
-    (corrected,) = score_lines([fenced], rules="corrected")
-    assert (official["valid"], official["corrected_valid"]) == (False, True)
-    assert (corrected["valid"], corrected["reason"]) == (True, None)
-    with pytest.raises(UsageError):
-        list(score_lines([], rules="mine")) or list(score_lines([fenced], rules="mine"))
-
-
-def test_lines_that_cannot_be_judged():
-    data = open_data("bundled")
-    broken = [
-        b"{",
-        "[1]",
-        "[" * 100_000,
-        {"id": "simple_python_999999", "output": ""},
-        {"output": "x"},
-        {"id": "x"},
-        line(7),
-    ]
-    out = list(score_lines(broken, data))
-    assert len(out) == len(broken)
-    assert all(set(o) == {"id", "error"} for o in out)
-    assert out[3]["id"] == "simple_python_999999"
-    assert "simple_python_999999" in out[3]["error"]
-
-
-def test_score_streams():
-    consumed = []
-
-    def lines():
-        for number in range(10_000_000):
-            consumed.append(number)
-            yield line()
-
-    stream = score_lines(lines())
-    for _ in range(3):
-        next(stream)
-    assert len(consumed) == 3
-
-
-def test_format_sensitivity_ids_carry_their_configuration():
-    data = open_data("bundled")
-    original = data.index("simple_python")[0].id
-    entry = data.entry(original)
-    (answer,) = entry.possible_answer
-    ((name, parameters),) = answer.items()
-    values = {key: next(v for v in allowed if v != "") for key, allowed in parameters.items() if "" not in allowed}
-    config = "ret_fmt=json&tool_call_tag=True&func_doc_fmt=xml&prompt_fmt=plaintext&style=classic"
-    text = json.dumps([{"function": name, "parameters": values}])
-    good_line = {"id": f"format_sensitivity_77777:{config}:{original}", "output": f"<TOOLCALL>{text}</TOOLCALL>"}
-    untagged = {**good_line, "output": text}
-    broken = {"id": f"format_sensitivity_1:ret_fmt=poem:{original}", "output": ""}
-    out = list(score_lines([good_line, untagged, broken], data))
-    assert out[0]["valid"] is True
-    assert out[1]["valid"] is False
-    assert "prompt configuration" in out[2]["error"]
-
-
-@pytest.fixture
-def scored(tmp_path, capsys):
-    def score(*arguments):
-        code = main(["score", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return score
-
-
-def write_lines(path, lines):
-    text = "".join(json.dumps(each) + "\n" for each in lines).encode()
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-    return path
-
-
-def read_lines(path):
-    raw = path.read_bytes()
-    return [json.loads(text) for text in (gzip.decompress(raw) if path.suffix == ".gz" else raw).splitlines()]
-
-
-@pytest.mark.parametrize(("source", "target"), [("in.jsonl", "out.jsonl"), ("in.jsonl.gz", "deep/er/out.jsonl.gz")])
-def test_score_verb(tmp_path, scored, source, target):
-    path = write_lines(tmp_path / source, [line(), line("nothing")])
-    code, out, err = scored(path, "-o", tmp_path / target)
-    assert (code, out, err) == (0, "", "")
-    assert [verdict["valid"] for verdict in read_lines(tmp_path / target)] == [True, False]
-
-
-def test_score_verb_exit_codes(tmp_path, scored):
-    path = write_lines(tmp_path / "in.jsonl", [line(), {"id": "simple_python_x", "output": ""}])
-    code, out, _ = scored(path, "--data", "bundled")
-    assert code == 1
-    assert "error" in json.loads(out.splitlines()[1])
-    assert scored(tmp_path / "missing.jsonl")[0] == 2
-    assert scored(path, "--rules", "mine")[0] == 2
-    assert scored(path, "-o", tmp_path)[0] == 2
-
-
-def test_score_verb_on_a_torn_archive(tmp_path, scored):
-    path = write_lines(tmp_path / "in.jsonl.gz", [line()] * 200)
-    path.write_bytes(path.read_bytes()[:-20])
-    code, _, err = scored(path)
-    assert code == 2
-    assert "in.jsonl.gz" in err
-
-
-def test_score_verb_reads_standard_input(tmp_path, scored, monkeypatch):
-    class Input:
-        buffer = io.BytesIO(json.dumps(line()).encode() + b"\n")
-
-    monkeypatch.setattr(sys, "stdin", Input)
-    code, out, _ = scored("-")
-    assert code == 0
-    assert json.loads(out)["valid"] is True
-
-
-def test_score_imports_neither_pytest_nor_litellm(tmp_path):
-    path = write_lines(tmp_path / "in.jsonl", [line()])
-    code = (
-        "import sys; from pytest_bfcl.cli import main; status = main(['score', sys.argv[1]]);"
-        "heavy = {'pytest', 'litellm', 'httpx', 'aiohttp', 'numpy', 'scipy'} & set(sys.modules);"
-        "sys.exit(f'imported {heavy}' if heavy else status)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["valid"] is True
-
-
-def test_records_are_held_as_long_as_the_run_is_small(tmp_path, monkeypatch):
-    held = run(entries(), good, settings=SETTINGS, out=tmp_path / "run")
-    assert isinstance(held.records, list)
-    monkeypatch.setattr("pytest_bfcl.session.run.HELD_RECORDS", len(held.records))
-    assert isinstance(run(entries(), good, settings=SETTINGS, out=tmp_path / "full").records, list)
-    monkeypatch.setattr("pytest_bfcl.session.run.HELD_RECORDS", 5)
-    monkeypatch.setattr(closing, "HELD_RECORDS", 5)
-    grown = run(entries(), good, settings=SETTINGS, out=tmp_path / "grown")
-    assert not isinstance(grown.records, list)
-    assert [each["id"] for each in grown.records] == [each["id"] for each in held.records]
-    again = run(entries(), good, settings=SETTINGS, out=tmp_path / "run")  # everything is there
-    assert not isinstance(again.records, list)
-    assert list(again.records) == held.records
+@pytest.mark.parametrize(("limit", "kind"), [(6, list), (5, StoredResults)])
+def test_records_are_held_as_long_as_the_run_is_small(
+    limit: int, kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that grows, and one whose lines are all there, give the same lines either way."""
+    held = run(ENTRIES, Answering(), settings=SETTINGS, out=tmp_path / "held")
+    monkeypatch.setattr("pytest_bfcl.session.run.HELD_RECORDS", limit)
+    monkeypatch.setattr(closing, "HELD_RECORDS", limit)
+    for out in ("grown", "held"):
+        found = run(ENTRIES, Answering(), settings=SETTINGS, out=tmp_path / out)
+        assert isinstance(found.records, kind)
+        assert [each["id"] for each in found.records] == [each["id"] for each in held.records]
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_an_interrupted_run_gives_what_there_is(monkeypatch, there):
-    async def carry_out(self, *more):
+def test_an_interrupted_run_gives_what_there_is(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    async def carry_out(self: Any, *more: Any) -> None:
         self.result = "the result" if there else None
         raise KeyboardInterrupt
 
@@ -346,14 +161,106 @@ def test_an_interrupted_run_gives_what_there_is(monkeypatch, there):
     assert getattr(caught.value, "result", None) == ("the result" if there else None)
 
 
-def test_splits_of_other_data_are_refused():
-    split = {"name": "s", "sha256": "", "part": "test", "ids": [], "data": {"name": "x", "version": "1", "sha256": "0"}}
-    for settings in (Settings(split=split), Settings(trained_on=split)):
-        with pytest.raises(UsageError, match="the split s was made of x 1"):
-            run("bundled", "oracle:", settings=settings)
+# -- score -------------------------------------------------------------------------------------------------------------
+
+RIGHT = "[get_weather(city='Oslo')]"
 
 
-def test_a_wrong_argument_shows_the_callers_line_alone() -> None:
-    with pytest.raises(UsageError, match="names no provider") as caught:
-        run("bundled", "gpt-4o")
-    assert len(caught.traceback) == 2  # this test and the public function
+def line(output: Any = RIGHT, **fields: Any) -> dict[str, Any]:
+    return {**question("simple_python_0"), "category": "simple_python", "mode": "prompt", "output": output, **fields}
+
+
+PASSED = (True, None, None)
+MALFORMED = (False, "MALFORMED_OUTPUT", "ast_decoder:decoder_failed")
+
+
+@pytest.mark.parametrize(
+    ("output", "official", "corrected"),
+    [
+        (RIGHT, PASSED, PASSED),
+        ("[get_weather(city='Rome')]", *[(False, "WRONG_ANSWER", "value_error:string")] * 2),
+        ("no call", MALFORMED, MALFORMED),
+        (f"```python\n{RIGHT}\n```", MALFORMED, PASSED),
+    ],
+)
+def test_a_line_with_its_own_entry_is_judged_under_both_rules(output: str, official: Any, corrected: Any) -> None:
+    for rules, wanted in (("official", official), ("corrected", corrected)):
+        for given in (line(output), json.dumps(line(output))):
+            (found,) = score_lines([given], rules=rules)
+            assert [*found][:6] == ["id", "valid", "tag", "reason", "detail", "corrected_valid"]
+            assert (found["valid"], found["tag"], found["reason"]) == wanted
+            assert found["corrected_valid"] is corrected[0]
+
+
+def test_lines_that_cannot_be_judged_are_told_one_by_one() -> None:
+    broken: list[Any] = [b"{", "[1]", "[" * 100_000, {"output": "x"}, {"id": "x"}, line(7)]
+    broken += [{"id": name, "output": ""} for name in ("simple_python_999999", "format_sensitivity_1:ret_fmt=poem:x_1")]
+    out = list(score_lines(broken, open_data("bundled")))
+    assert [set(each) for each in out] == [{"id", "error"}] * len(broken)
+    assert [each["id"] for each in out[-2:]] == [each["id"] for each in broken[-2:]]
+    assert ("simple_python_999999" in out[-2]["error"], "prompt configuration" in out[-1]["error"]) == (True, True)
+    with pytest.raises(UsageError, match="rules are"):
+        list(score_lines([], rules="mine"))
+
+
+def test_score_streams() -> None:
+    endless = iter(line, None)
+    stream = score_lines(endless)
+    assert [next(stream)["valid"] for _ in range(3)] == [True] * 3
+
+
+def packed(path: Path, *lines: Any) -> Path:
+    write_lines(path, [*lines])
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    return path
+
+
+@pytest.mark.parametrize(("source", "target"), [("in.jsonl", "out.jsonl"), ("in.jsonl.gz", "deep/er/out.jsonl.gz")])
+def test_score_reads_and_writes_packed_files(
+    tmp_path: Path, source: str, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write = packed if source.endswith("gz") else lambda path, *lines: write_lines(path, [*lines])
+    assert main(["score", str(write(tmp_path / source, line(), line("nothing"))), "-o", str(tmp_path / target)]) == 0
+    assert capsys.readouterr() == ("", "")
+    raw = (tmp_path / target).read_bytes()
+    text = gzip.decompress(raw) if target.endswith("gz") else raw
+    assert [json.loads(each)["valid"] for each in text.splitlines()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("-", 0, ""),
+        ("in.jsonl --data bundled", 1, "1 line of in.jsonl not judged: line 2"),
+        ("torn.jsonl.gz", 2, "torn.jsonl.gz"),
+        ("in.jsonl -o .", 2, "Is a directory"),
+    ],
+)
+def test_exit_codes_of_score(
+    words: str,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of usage errors there are more among users' mistakes (tests/cli)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(json.dumps(line()).encode() + b"\n")))
+    write_lines(tmp_path / "in.jsonl", [line(), {"id": "simple_python_x", "output": ""}])
+    torn = packed(tmp_path / "torn.jsonl.gz", *[line()] * 200)
+    torn.write_bytes(torn.read_bytes()[:-20])
+    assert main(["score", *words.split()]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_score_imports_neither_pytest_nor_litellm(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "in.jsonl", [line()])
+    code = (
+        "import sys; from pytest_bfcl.cli import main; status = main(['score', sys.argv[1]]);"
+        "heavy = {'pytest', 'litellm', 'httpx', 'aiohttp', 'numpy', 'scipy'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["valid"] is True
