@@ -88,7 +88,8 @@ def _estimate(model: str, categories: Mapping[str, list[Trial]]) -> Estimate:
         size = _mean_tokens(members)
         calls += requests * len(members)
         tokens_out += requests * len(members) * REPLY_TOKENS
-        tokens_in += len(members) * requests * (size + (requests - 1) / 2 * 2 * REPLY_TOKENS)
+        said = (requests - 1) * REPLY_TOKENS  # on average half of the steps, of which each is a reply and a result
+        tokens_in += len(members) * requests * (size + said)
     price = next(iter(categories.values()))[0].contender.price
     asked = Reply(input_tokens=round(tokens_in), output_tokens=round(tokens_out))
     usd = reply_cost(asked, price) if price is not None else None

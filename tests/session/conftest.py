@@ -31,24 +31,30 @@ class Answering:
     """A model that counts its requests and answers `question`; wrong or no answers to entries by their number."""
 
     underscore_names = True
-    closed = False
+    closed = 0
 
     def __init__(
-        self, spec: str = "own:first@fc", *, mode: Mode = "fc", wrong: Container[int] = (), broken: Container[int] = ()
+        self,
+        spec: str = "own:first@fc",
+        *,
+        mode: Mode = "fc",
+        wrong: Container[int] = (),
+        broken: Container[int] = (),
+        seconds: float = 0.0,
     ) -> None:
-        self.spec, self.mode, self.wrong, self.broken = spec, mode, wrong, broken
+        self.spec, self.mode, self.wrong, self.broken, self.seconds = spec, mode, wrong, broken, seconds
         self.asked: list[str] = []
 
     async def generate(self, request: Request) -> Reply:
         self.asked.append(request.entry.id)
         number = int(request.entry.id.rpartition("_")[2])
-        await asyncio.sleep(0)
+        await asyncio.sleep(self.seconds)
         if number in self.broken:
             raise AdapterError("server", "it is down", status=503)
         return Reply.from_output(call("Rome" if number in self.wrong else "Oslo"), input_tokens=1000, output_tokens=0)
 
     async def aclose(self) -> None:
-        self.closed = True
+        self.closed += 1
 
 
 class Server:

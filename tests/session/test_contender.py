@@ -6,30 +6,15 @@ import asyncio
 
 import pytest
 
-from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.contender import Contender, is_stored, wanted_mode
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply
 
+from .conftest import Answering
+
 KEPT = Settings(base_url="http://127.0.0.1:9/v1")
-
-
-class Own:
-    """An adapter of the caller's."""
-
-    underscore_names = True
-
-    def __init__(self, spec: str = "own:model", mode: str = "fc") -> None:
-        self.spec, self.mode = spec, mode
-        self.closed = 0
-        self.notes: list[str] = []
-
-    async def generate(self, request: object) -> Reply:
-        return Reply(text="")
-
-    async def aclose(self) -> None:
-        self.closed += 1
 
 
 def of(text: str, settings: Settings = KEPT, **more: object) -> Contender:
@@ -80,7 +65,7 @@ def test_modes_that_adapters_are_made_in(spec, settled, modes) -> None:
 
     def make(mode):
         made.append(mode)
-        return Own(mode=mode or "fc")
+        return Answering(mode=mode or "fc")
 
     contender = of(spec, make=make, settled=settled)
     assert contender.mode == (modes[0] or "fc")
@@ -92,7 +77,7 @@ def test_modes_that_adapters_are_made_in(spec, settled, modes) -> None:
 
 def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert of("openai:a").gate is None
-    assert Contender.of_adapter(Own(), KEPT).gate is None
+    assert Contender.of_adapter(Answering(), KEPT).gate is None
     contender = of("openai:a", Settings(base_url=KEPT.base_url, paced=True, budget_usd=1.0, price=Price(1.0, 1.0)))
     gate = contender.gate
     assert gate is not None
@@ -115,7 +100,7 @@ def test_a_lent_function_has_a_mode_of_its_own() -> None:
 
 def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owner() -> None:
     contender = of("fixture:mine", Settings(price=Price(1.0, 1.0)))
-    model, brief = Own("mine:lent"), Own("mine:brief")
+    model, brief = Answering("mine:lent"), Answering("mine:brief")
     once = contender.lent(brief, kept=False)
     assert contender.identity.model == "fixture:mine@fc"
     lent = contender.lent(model)
@@ -129,7 +114,7 @@ def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owne
     asyncio.run(lent.aclose())
     asyncio.run(contender.aclose())
     assert (model.closed, brief.closed) == (0, 0)
-    own = Own()
+    own = Answering()
     given = Contender.of_adapter(own, KEPT)
     assert not given.has_adapter
     assert given.model is own
@@ -139,20 +124,11 @@ def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owne
     assert not given.has_adapter
 
 
-def test_a_key_that_is_missing_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(UsageError, match=r"openai:gpt-4o: (?s:.*)\nwhat to do: .*OPENAI_API_KEY"):
-        of("openai:gpt-4o", Settings()).check_key()
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    of("openai:gpt-4o", Settings()).check_key()
-    Contender.of_adapter(Own(), KEPT).check_key()
-
-
 def test_stored_models_are_known_by_what_they_hand_out(tmp_path) -> None:
     assert of(f"replay:{tmp_path}").stored
     assert not of("openai:a").stored
-    stored = Own()
+    stored = Answering()
     stored.transcript_for = lambda entry: None  # type: ignore[attr-defined]
     assert is_stored(stored)
     assert Contender.of_adapter(stored, KEPT).stored
-    assert not Contender.of_adapter(Own(), KEPT).stored
+    assert not Contender.of_adapter(Answering(), KEPT).stored

@@ -28,6 +28,8 @@ from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 from tests.plugin.conftest import call, question, write_lines
 
+from .conftest import Answering
+
 SETTINGS = Settings(concurrency=2, retries=0)
 
 
@@ -37,27 +39,20 @@ def data(tmp_path: Path) -> DataSet:
     return open_data(tmp_path / "bench")
 
 
-class Answering:
-    """Answers with the right call after a while."""
-
-    underscore_names = True
-    closed = False
-
-    def __init__(self, spec: str = "own:first@fc", seconds: float = 0.0) -> None:
-        self.spec, self.mode, self.seconds = spec, "fc", seconds
-        self.asked: list[str] = []
-
-    async def generate(self, request: Request) -> Reply:
-        self.asked.append(request.entry.id)
-        await asyncio.sleep(self.seconds)
-        return Reply.from_output(call(), input_tokens=1000, output_tokens=0)
-
-    async def aclose(self) -> None:
-        self.closed = True
-
-
 def trials(data: DataSet, *contenders: Contender) -> list[Trial]:
     return [Trial.of(ref, each, data) for ref in data.index("simple_python") for each in contenders]
+
+
+async def lines_of(data: DataSet, *contenders: Contender, **options: Any) -> list[Any]:
+    """The lines of all trials of a runner, up to where it stops."""
+    runner, found = Runner(data, contenders, SETTINGS, **options), []
+    try:
+        async for line in runner.records(trials(data, *contenders)):
+            found.append(line)
+    except RunStopped as stopped:
+        found.append({"outcome": stopped.reason})
+    await runner.aclose()
+    return found
 
 
 def test_several_contenders_in_one_runner_in_a_loop_of_somebody_else(data: DataSet) -> None:
@@ -102,26 +97,10 @@ def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_pa
 
 @pytest.mark.parametrize(("halted", "lines"), [("the disk is full", 1), (None, 6)])
 def test_an_error_ends_the_lines_only_where_the_run_has_to_stop(data: DataSet, halted: str | None, lines: int) -> None:
-    class Broken(Answering):
-        async def generate(self, request: Request) -> Reply:
-            self.asked.append(request.entry.id)
-            raise AdapterError("server", "it is down")
-
-    model, found = Broken(), []
-
-    async def main() -> None:
-        contenders = [Contender.of_adapter(model, SETTINGS)]
-        runner = Runner(data, contenders, SETTINGS, halted=lambda: halted if model.asked else None)
-        async for line in runner.records(trials(data, *contenders)):
-            found.append(line["outcome"])
-        await runner.aclose()
-
-    if halted is None:
-        asyncio.run(main())
-    else:
-        with pytest.raises(RunStopped, match=halted):
-            asyncio.run(main())
-    assert found == ["error"] * lines
+    model = Answering(broken=range(6))
+    contender = Contender.of_adapter(model, SETTINGS)
+    found = asyncio.run(lines_of(data, contender, halted=lambda: halted if model.asked else None))
+    assert [line["outcome"] for line in found] == ["error"] * lines + [halted] * (halted is not None)
 
 
 def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
@@ -160,15 +139,7 @@ def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> 
     models = [Refused("own:broken@fc"), Answering("own:fine@fc")]
     contenders = [Contender.of_adapter(model, SETTINGS) for model in models]
     notes: list[str] = []
-
-    async def work(*asked: Contender) -> list[Any]:
-        runner = Runner(data, asked, SETTINGS, note=notes.append)
-        try:
-            return [line async for line in runner.records(trials(data, *asked))]
-        finally:
-            await runner.aclose()
-
-    lines = asyncio.run(work(*contenders))
+    lines = asyncio.run(lines_of(data, *contenders, note=notes.append))
     found = {model.spec: [line["outcome"] for line in lines if line["model"] == model.spec] for model in models}
     assert found == {"own:broken@fc": ["error"] * 6, "own:fine@fc": ["passed"] * 6}
     assert len([note for note in notes if "own:broken@fc is asked no more" in note and "http://here/v1" in note]) == 1
@@ -180,8 +151,8 @@ def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> 
         for contender in (*told, *told):
             runner._leave(contender)
         assert notes == ["a is asked no more, other models go on: x"][: len(told) - 1]
-    with pytest.raises(RunStopped, match="refused the key"):
-        asyncio.run(work(Contender.of_adapter(Refused("own:broken@fc"), SETTINGS)))
+    alone = asyncio.run(lines_of(data, Contender.of_adapter(Refused("own:broken@fc"), SETTINGS)))
+    assert "refused the key" in alone[-1]["outcome"]
 
 
 def test_conversations_need_no_plan(data: DataSet) -> None:
@@ -226,26 +197,15 @@ def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mod
                 raise ToolsRefused("no tools here", status=400)
             return Reply(text="[get_weather(city='Oslo')]")
 
+    def make(mode: Any) -> Refusing:
+        return Refusing(f"own:first@{mode or 'fc'}", mode=mode or "fc")
+
     notes: list[str] = []
     told: list[Contender] = []
-
-    def switching() -> Contender:
-        def make(mode: Any) -> Refusing:
-            made = Refusing(f"own:first@{mode or 'fc'}")
-            made.mode = mode or "fc"
-            return made
-
-        return Contender("own:first", make, mode="fc", spec=parse_spec("own:first"), switches=True)
-
-    async def work(on_switch: Any) -> list[Any]:
-        contender = switching()
-        runner = Runner(data, [contender], SETTINGS, note=notes.append, on_switch=on_switch)
-        lines = [line async for line in runner.records(trials(data, contender))]
-        await runner.aclose()
-        return [(line["mode"], line["outcome"]) for line in lines]
-
     for on_switch in (told.append, None):
-        assert asyncio.run(work(on_switch)) == [("prompt", "passed")] * 6
+        contender = Contender("own:first", make, mode="fc", spec=parse_spec("own:first"), switches=True)
+        lines = asyncio.run(lines_of(data, contender, note=notes.append, on_switch=on_switch))
+        assert [(line["mode"], line["outcome"]) for line in lines] == [("prompt", "passed")] * 6
     (said,) = {note for note in notes if "refuses tools" in note}
     assert said == "own:first refuses tools (no tools here): the whole run is asked in prompting mode"
     assert [each.spec for each in told] == [parse_spec("own:first")]
@@ -365,18 +325,3 @@ def test_what_cannot_be_judged_is_told_in_every_part_and_the_rest_once(tmp_path:
     assert sorted(parts[0] + parts[1]).count("simple_python_9") == 2
     assert {name for part in parts for name in part} == {f"simple_python_{n}" for n in (0, 1, 2, 3, 9)}
     assert len(parts[0]) == len(parts[1]) == 3
-
-
-def test_of_given_entries_those_of_the_split_are_run() -> None:
-    bundled = open_data("bundled")
-    split = {"name": "half", "sha256": "e" * 64, "part": "test", "ids": ["simple_python_1"],
-             "data": {"name": "bundled", "version": "", "sha256": bundled.sha256}}  # fmt: skip
-    given = [bundled.entry(f"simple_python_{number}") for number in range(3)]
-    asked = run(given, ["oracle:"], settings=Settings(split=split))
-    assert [line["id"] for line in asked.records] == ["simple_python_1"]
-
-
-def test_of_given_entries_those_named_are_run(data: DataSet) -> None:
-    given = [data.load(ref) for ref in data.index("simple_python")]
-    asked = run(given, [Answering()], ids=["simple_python_1", "simple_python_4"])
-    assert [line["id"] for line in asked.records] == ["simple_python_1", "simple_python_4"]

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -15,108 +16,90 @@ from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get, named_spec, only_model
 
 
-class Answering(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Answers with the server's ``body``; some paths are what a question must not follow, take in or wait for."""
+
+    server: Server
+
     def do_GET(self) -> None:
-        body: bytes = self.server.body  # type: ignore[attr-defined]
-        self.server.key = self.headers["Authorization"]  # type: ignore[attr-defined]
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
+        self.server.asked.append((self.path, self.headers["Authorization"]))
+        self.send_response({"/moved": 302, "/gone": 404}.get(self.path, 200))
+        self.send_header("Location", "/there")
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(OSError):  # the question gave up
+            for _ in range(100 if self.path in ("/long", "/slow") else 1):
+                self.wfile.write(self.server.body)
+                time.sleep(0.05 * (self.path == "/slow"))
 
     def log_message(self, *args: object) -> None:
         pass
 
 
+class Server(ThreadingHTTPServer):
+    """A loopback server: what it answers, and the paths and keys that it was asked with."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.body, self.asked = b"x" * 20, list[tuple[str, str | None]]()
+        self.root = f"http://127.0.0.1:{self.server_address[1]}"
+
+
 @pytest.fixture
-def server() -> Iterator[ThreadingHTTPServer]:
-    """A loopback server whose ``body`` is what it answers."""
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    thread = threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield made
-    made.shutdown()
-    made.server_close()
+def server() -> Iterator[Server]:
+    with Server() as made:
+        threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
+        yield made
+        made.shutdown()
 
 
 def _models(*names: object) -> bytes:
     return json.dumps({"object": "list", "data": [{"id": name} for name in names]}).encode()
 
 
-def test_a_server_is_found_with_its_models(server: ThreadingHTTPServer) -> None:
-    server.body = _models("Qwen/Qwen3-8B", "lora")  # type: ignore[attr-defined]
-    port = server.server_address[1]
-    assert find_servers({port: "vLLM"}) == [
-        FoundServer(f"http://127.0.0.1:{port}/v1", "vLLM", ("Qwen/Qwen3-8B", "lora"))
-    ]
-
-
 @pytest.mark.parametrize(
-    "body", [b"<html>hello</html>", b"[]", b"{}", b'{"data": 3}', b"[" * 100_000, b'{"data": [3]}']
+    ("body", "models"),
+    [
+        (_models("Qwen/Qwen3-8B", "lora"), ("Qwen/Qwen3-8B", "lora")),
+        *((each, None) for each in (b"<html>hello</html>", b"[]", b"{}", b'{"data": 3}', b"[" * 100_000)),
+        (_models(3), None),
+    ],
 )
-def test_anything_else_on_a_port_is_no_server(server: ThreadingHTTPServer, body: bytes) -> None:
-    server.body = body  # type: ignore[attr-defined]
-    assert find_servers({server.server_address[1]: "vLLM"}) == []
+def test_a_server_is_what_tells_its_models(server: Server, body: bytes, models: tuple[str, ...] | None) -> None:
+    server.body = body
+    found = find_servers({server.server_address[1]: "vLLM"})
+    assert found == ([FoundServer(f"{server.root}/v1", "vLLM", models)] if models else [])
 
 
 @pytest.mark.parametrize("key", [None, "k"])
 def test_a_server_is_asked_with_the_key_that_there_is(
-    key: str | None, server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+    key: str | None, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.body = _models("m", "x" * 300, "x" * 301, "odd\n", 5)  # type: ignore[attr-defined]
-    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    server.body, url, sent = (
+        _models("m", "x" * 300, "x" * 301, "odd\n", 5),
+        f"{server.root}/v1",
+        key and f"Bearer {key}",
+    )
     assert ask_server(url, "vLLM", key) == FoundServer(url, "vLLM", ("m", "x" * 300))
-    assert server.key == (key and f"Bearer {key}")  # type: ignore[attr-defined]
     monkeypatch.setenv("OPENAI_API_KEY", f" {key or ''}")
     named, found = named_spec(parse_spec("auto:m"), url, {})
     assert (named.text, found) == ("openai:m", url)
-    assert server.key == (key and f"Bearer {key}")  # type: ignore[attr-defined]
     monkeypatch.setenv("VLLM_BASE_URL", f"{url}/")
     monkeypatch.setenv("VLLM_API_KEY", "theirs")
     assert named_spec(parse_spec("auto:m"))[0].text == "vllm:m"
-    assert server.key == "Bearer theirs"  # type: ignore[attr-defined]
-
-
-class Misbehaving(BaseHTTPRequestHandler):
-    """``/there`` is an answer; the other paths are what a question must not follow, take in or wait for."""
-
-    def do_GET(self) -> None:
-        asked: list[str] = self.server.asked  # type: ignore[attr-defined]
-        asked.append(self.path)
-        self.send_response({"/moved": 302, "/gone": 404}.get(self.path, 200))
-        self.send_header("Location", "/there")
-        self.end_headers()
-        try:
-            for _ in range({"/long": 100, "/slow": 100}.get(self.path, 1)):
-                self.wfile.write(b"x" * (100 if self.path == "/long" else 1))
-                if self.path == "/slow":
-                    time.sleep(0.05)
-        except OSError:  # the question gave up
-            pass
-
-    def log_message(self, *args: object) -> None:
-        pass
+    assert [each for _, each in server.asked] == [sent, sent, "Bearer theirs"]
 
 
 @pytest.mark.parametrize(
-    ("path", "answer"), [("there", b"x"), ("moved", None), ("gone", None), ("long", None), ("slow", None)]
+    ("path", "answered"), [("/there", True), ("/moved", False), ("/gone", False), ("/long", False), ("/slow", False)]
 )
 def test_a_question_is_bounded_and_stays_with_its_server(
-    path: str, answer: bytes | None, monkeypatch: pytest.MonkeyPatch
+    path: str, answered: bool, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Misbehaving)
-    server.asked = []  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        before = time.monotonic()
-        url = f"http://127.0.0.1:{server.server_address[1]}/{path}"
-        assert get(url, timeout_s=0.5, most_bytes=1_000) == answer
-        assert time.monotonic() - before < 3
-        assert server.asked == [f"/{path}"]  # type: ignore[attr-defined]
-    finally:
-        server.shutdown()
-        server.server_close()
+    before = time.monotonic()
+    assert get(server.root + path, timeout_s=0.5, most_bytes=1_000) == (server.body if answered else None)
+    assert time.monotonic() - before < 3
+    assert [each for each, _ in server.asked] == [path]
 
 
 @pytest.mark.parametrize(

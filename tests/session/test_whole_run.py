@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import outside, serving, whole_run
 from pytest_bfcl.session.closing import run_board
-from pytest_bfcl.session.evaluation import arun, open_data, run
+from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.settings import Settings
@@ -102,15 +101,6 @@ def test_conversations_at_another_place(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
     with pytest.raises(UsageError, match="nothing installed holds conversations on 'ray'"):
         run("bundled", "oracle:@fc", cluster="auto", **PICKED)
-
-
-def test_a_loop_of_ones_own_and_entries_at_hand() -> None:
-    bundled = open_data("bundled")
-    given = [bundled.entry(f"simple_python_{number}") for number in range(5)]
-    sampled = asyncio.run(arun(given, "oracle:@fc", sample=3))
-    assert sampled.counts == {"simple_python": (3, 3)}
-    assert asyncio.run(arun(given, "oracle:@fc", sample=3)).records[0]["id"] == sampled.records[0]["id"]
-    assert {line["id"] for line in sampled.records} < {entry.id for entry in given}
 
 
 INFINITE = resource.RLIM_INFINITY
