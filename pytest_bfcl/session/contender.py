@@ -308,8 +308,7 @@ class Contender:
 
     def trouble(self) -> str | None:
         """The problem of its endpoint while requests are retried."""
-        asked = [each._model for each in (self, *self._lent.values()) if each._model is not None]
-        return next(filter(None, map(trouble, asked)), None)
+        return next(filter(None, (trouble(each._model) for each in (self, *self._lent.values()))), None)
 
     def stop_reason(self) -> str | None:
         """Why it gets no more requests: endpoint down, key refused, budget spent."""
@@ -318,7 +317,7 @@ class Contender:
     def broken(self) -> str | None:
         """Its permanent problem: endpoint down, key refused, the user's model failing in the same way."""
         for each in (self, *self._lent.values()):
-            if each._model is not None and (reason := stop_reason(each._model)):
+            if reason := stop_reason(each._model):
                 return reason
         return self.users_trouble.reason
 

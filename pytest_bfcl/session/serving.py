@@ -86,7 +86,7 @@ class FoundServer:
 
 def find_servers(ports: Mapping[int, str] = USUAL_PORTS, *, key: str | None = None) -> list[FoundServer]:
     """The servers of this machine that answer, in the order of the table; all are tried at once."""
-    with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
+    with ThreadPoolExecutor(len(USUAL_PORTS)) as pool:
         found = list(pool.map(lambda port: ask_server(f"http://127.0.0.1:{port}/v1", ports[port], key), ports))
     return [server for server in found if server is not None]
 
@@ -171,8 +171,8 @@ def named_spec(
             f"{spec.provider}: no server answers at {url}/models; start it, give --bfcl-base-url, "
             f"or let it be started: --model {spec.provider}:PATH_OR_NAME --bfcl-serve"
         )
-    server, model = only_model([found])
-    return replace(spec, name=model), base_url and server.base_url
+    _, model = only_model([found])
+    return replace(spec, name=model), base_url
 
 
 def _named_by_variables() -> list[tuple[str, str]]:

@@ -114,7 +114,7 @@ class Trial:
             turns = len(self.given.question)
         elif self.ref is not None and row.checker in ("state", "served"):
             turns = self.data.turns(self.ref)
-        needs = [self.key_of(stage) for stage in self.depends_on] if row.backend else ()
+        needs = [self.key_of(stage) for stage in self.depends_on]
         return needs, expected_requests(self.category, turns)
 
     @property

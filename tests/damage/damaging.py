@@ -56,50 +56,28 @@ def make_run(path: Path) -> Path:
 
 GARBAGE = (b"{\n", b"\x00" * 50, b"[1]\n", b"null\n", b"\xff\xfe\n", b"[" * 5000 + b"\n", b'{"id":1}\n')
 
-VERBS: dict[str, tuple[str, ...]] = {
-    "report": ("export", "report", "RUN", "--markdown"),
-    "merge": ("merge", "RUN", "-o", "OUT"),
-    "leaderboard": ("leaderboard", "RUN", "GOOD", "-o", "OUT"),
-    "leaderboard --allow-missing": ("leaderboard", "RUN", "GOOD", "-o", "OUT", "--official", "--allow-missing"),
-    "compare": ("compare", "GOOD", "RUN"),
-    "compare --allow-missing": ("compare", "RUN", "GOOD", "--allow-missing", "--shared", "--json", "OUT/c.json"),
-    "export": ("export", "RUN", "-o", "OUT"),
-    "export --official": ("export", "RUN", "-o", "OUT", "--layout", "csv", "--official"),
-    "score": ("score", "RUN", "--data", "bundled", "-o", "OUT/verdicts.jsonl"),
-    "score results.jsonl": ("score", "RUN/results.jsonl", "--data", "bundled", "-o", "OUT/verdicts.jsonl"),
+VERBS = {
+    "report": "export report RUN --markdown",
+    "merge": "merge RUN -o OUT",
+    "leaderboard": "leaderboard RUN GOOD -o OUT",
+    "leaderboard --allow-missing": "leaderboard RUN GOOD -o OUT --official --allow-missing",
+    "compare": "compare GOOD RUN",
+    "compare --allow-missing": "compare RUN GOOD --allow-missing --shared --json OUT/c.json",
+    "export": "export RUN -o OUT",
+    "export --official": "export RUN -o OUT --layout csv --official",
+    "score": "score RUN --data bundled -o OUT/verdicts.jsonl",
+    "score results.jsonl": "score RUN/results.jsonl --data bundled -o OUT/verdicts.jsonl",
 }
-"""Every verb that reads a run, with the words of its command line."""
+"""Every verb that reads a run, with its command line."""
 
-PAGES: dict[str, tuple[str, ...]] = {
-    "report index": ("export", "report", "RUN", "--level", "index"),
-    "stability": (
-        "compare",
-        "stability",
-        "RUN",
-        "GOOD",
-        "--html",
-        "OUT/s.html",
-        "--json",
-        "OUT/s.json",
-        "--never",
-        "OUT/n.json",
-    ),
-    "site": ("view", "site", "RUN", "GOOD", "-o", "OUT"),
-    "export --table": ("export", "RUN", "--table", "OUT/t.csv"),
-    "leaderboard --history": ("leaderboard", "RUN", "GOOD", "--history", "-o", "OUT"),
-    "compare --html": ("compare", "GOOD", "RUN", "--allow-missing", "--html", "OUT/c.html", "--markdown", "OUT/c.md"),
-    "audit --runs": (
-        "validate",
-        "audit",
-        "bundled",
-        "--runs",
-        "RUN",
-        "GOOD",
-        "--categories",
-        "memory_kv,live_simple",
-        "-o",
-        "OUT",
-    ),
+PAGES = {
+    "report index": "export report RUN --level index",
+    "stability": "compare stability RUN GOOD --html OUT/s.html --json OUT/s.json --never OUT/n.json",
+    "site": "view site RUN GOOD -o OUT",
+    "export --table": "export RUN --table OUT/t.csv",
+    "leaderboard --history": "leaderboard RUN GOOD --history -o OUT",
+    "compare --html": "compare GOOD RUN --allow-missing --html OUT/c.html --markdown OUT/c.md",
+    "audit --runs": "validate audit bundled --runs RUN GOOD --categories memory_kv,live_simple -o OUT",
 }
 """Verbs that make pages and tables of what the others read."""
 
@@ -108,7 +86,7 @@ def words(verb: str, run_dir: Path, good: Path, out: Path) -> list[str]:
     """The command line of a verb."""
     places = {"RUN": run_dir, "GOOD": good, "OUT": out}
     found = []
-    for word in {**VERBS, **PAGES}[verb]:
+    for word in {**VERBS, **PAGES}[verb].split():
         head, slash, tail = word.partition("/")
         found.append(f"{places[head]}{slash}{tail}" if head in places else word)
     return found
@@ -116,104 +94,61 @@ def words(verb: str, run_dir: Path, good: Path, out: Path) -> list[str]:
 
 def damage(run_dir: Path, choice: random.Random) -> str:
     """Damage one file of a run in a random way; returns what was done, for the message of a failing test."""
-    files = sorted(path for path in run_dir.rglob("*") if path.is_file() and path.name != ".lock")
+    files = sorted(p for p in run_dir.rglob("*") if p.is_file() and not p.is_symlink() and p.name != ".lock")
     weights = [8 if path.name == "results.jsonl" else 4 if path.suffix == ".json" else 2 for path in files]
     path = choice.choices(files, weights)[0]
-    kinds = [_cut, _flip, _remove, _replace, _swap, _empty, _fold, _link, _garbage]
-    kinds += [_encode, _endings, _twice, _huge, _exchange, _pipe, _pack]
+    kinds: list[str | Callable[[Path, random.Random], str]] = [*BYTES, *[_replace] * 4, _exchange]
     if path.suffix in (".json", ".jsonl"):
-        kinds += [_field] * 12 + [_drop] * 4 + [_line] * 2
+        kinds += [_field] * 12 + [_drop] * 4 + ["without a line"] * 2
     kind = choice.choice(kinds)
-    return f"{kind.__name__} of {path.relative_to(run_dir)}: {kind(path, choice)}"
+    if isinstance(kind, str):
+        path.write_bytes(BYTES[kind](path.read_bytes(), choice))
+    return f"{path.relative_to(run_dir)}: {kind if isinstance(kind, str) else kind(path, choice)}"
 
 
-def _cut(path: Path, choice: random.Random) -> str:
-    size = choice.randrange(path.stat().st_size + 1)
-    os.truncate(path, size)
-    return f"at {size}"
+def _encoded(raw: bytes, choice: random.Random) -> bytes:
+    encoding = choice.choice(["utf-16", "utf-32-be", "utf-8-sig", "latin-1", "cp037"])
+    return raw.decode("utf-8", "replace").encode(encoding, "replace")
 
 
-def _flip(path: Path, choice: random.Random) -> str:
-    content = bytearray(path.read_bytes())
-    for _ in range(choice.randint(1, 5)):
-        if content:
-            content[choice.randrange(len(content))] = choice.randrange(256)
-    path.write_bytes(content)
-    return "bytes"
+def _flipped(raw: bytes, choice: random.Random) -> bytes:
+    changes = {choice.randrange(len(raw) or 1): choice.randrange(256) for _ in range(choice.randint(1, 5))}
+    return bytes(changes.get(place, byte) for place, byte in enumerate(raw))
 
 
-def _remove(path: Path, choice: random.Random) -> str:
-    path.unlink()
-    return "gone"
+def _lines(raw: bytes, choice: random.Random, *, without: int = 0) -> bytes:
+    lines = raw.splitlines(keepends=True)
+    return b"".join(choice.sample(lines, max(0, len(lines) - without)))
 
 
-def _empty(path: Path, choice: random.Random) -> str:
-    path.write_bytes(b"")
-    return "empty"
-
-
-def _fold(path: Path, choice: random.Random) -> str:
-    path.unlink()
-    path.mkdir()
-    return "a folder in its place"
-
-
-def _link(path: Path, choice: random.Random) -> str:
-    target = choice.choice([Path("/etc/hostname"), path.parent / "nowhere", Path("/dev/zero"), path])
-    path.unlink()
-    path.symlink_to(target)
-    return f"a link to {target}"
-
-
-def _garbage(path: Path, choice: random.Random) -> str:
-    with path.open("ab") as file:
-        file.write(choice.choice(GARBAGE))
-    return "appended"
-
-
-def _swap(path: Path, choice: random.Random) -> str:
-    lines = path.read_bytes().splitlines(keepends=True)
-    choice.shuffle(lines)
-    path.write_bytes(b"".join(lines))
-    return "shuffled"
+BYTES: dict[str, Callable[[bytes, random.Random], bytes]] = {
+    "cut": lambda raw, choice: raw[: choice.randrange(len(raw) + 1)],
+    "empty": lambda raw, choice: b"",
+    "other bytes": _flipped,
+    "garbage appended": lambda raw, choice: raw + choice.choice(GARBAGE),
+    "shuffled": _lines,
+    "without a line": lambda raw, choice: _lines(raw, choice, without=1),
+    "another encoding": _encoded,
+    "other ends of lines": lambda raw, choice: raw.replace(
+        b"\n", choice.choice([b"\r\n", b"\r", b"\n\n", b"\0\n", b""])
+    ),
+    "several times over": lambda raw, choice: raw * choice.randint(2, 4),
+    "a huge line": lambda raw, choice: raw + b'{"id": "' + b"x" * choice.choice([100_000, 12_000_000]) + b'"}\n',
+    "a huge torn line": lambda raw, choice: raw + b'{"id": "' + b"x" * choice.choice([100_000, 12_000_000]),
+    "packed": lambda raw, choice: gzip.compress(raw),
+    "packed and cut": lambda raw, choice: gzip.compress(raw)[:-9],
+    "an odd value": lambda raw, choice: json.dumps(choice.choice(ODD_VALUES)).encode(),
+}
+"""What is done to the bytes of a file."""
 
 
 def _replace(path: Path, choice: random.Random) -> str:
-    path.write_text(json.dumps(choice.choice(ODD_VALUES)), encoding="utf-8")
-    return "an odd value"
-
-
-def _line(path: Path, choice: random.Random) -> str:
-    lines = path.read_bytes().splitlines(keepends=True)
-    if lines:
-        lines.pop(choice.randrange(len(lines)))
-    path.write_bytes(b"".join(lines))
-    return "without a line"
-
-
-def _encode(path: Path, choice: random.Random) -> str:
-    encoding = choice.choice(["utf-16", "utf-32-be", "utf-8-sig", "latin-1", "cp037"])
-    text = path.read_text(encoding="utf-8", errors="replace")
-    path.write_bytes(text.encode(encoding, "replace"))
-    return f"as {encoding}"
-
-
-def _endings(path: Path, choice: random.Random) -> str:
-    end = choice.choice([b"\r\n", b"\r", b"\n\n", b"\0\n", b""])
-    path.write_bytes(path.read_bytes().replace(b"\n", end))
-    return f"lines end in {end!r}"
-
-
-def _twice(path: Path, choice: random.Random) -> str:
-    content = path.read_bytes()
-    path.write_bytes(content * choice.randint(2, 4))
-    return "several times over"
-
-
-def _huge(path: Path, choice: random.Random) -> str:
-    with path.open("ab") as file:
-        file.write(b'{"id": "' + b"x" * choice.choice([100_000, 12_000_000]) + choice.choice([b'"}\n', b""]))
-    return "with a huge line"
+    """Put something else in the place of a file."""
+    path.unlink()
+    target = choice.choice([Path("/etc/hostname"), path.parent / "nowhere", Path("/dev/zero"), path])
+    put = choice.choice([lambda: path.symlink_to(target), path.mkdir, lambda: os.mkfifo(path), lambda: None])
+    put()
+    return "something else in its place"
 
 
 def _exchange(path: Path, choice: random.Random) -> str:
@@ -223,18 +158,6 @@ def _exchange(path: Path, choice: random.Random) -> str:
     path.write_bytes(theirs)
     other.write_bytes(mine)
     return f"exchanged with {other.name}"
-
-
-def _pipe(path: Path, choice: random.Random) -> str:
-    path.unlink()
-    os.mkfifo(path)
-    return "a pipe in its place"
-
-
-def _pack(path: Path, choice: random.Random) -> str:
-    packed = gzip.compress(path.read_bytes())
-    path.write_bytes(packed[: choice.choice([len(packed), len(packed) // 2])])
-    return "packed, perhaps cut"
 
 
 def _field(path: Path, choice: random.Random) -> str:

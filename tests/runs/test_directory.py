@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.runs.directory import (
-    RunDirectory,
-    default_path,
-    is_run,
-)
+from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
 from pytest_bfcl.runs.snapshots import snapshots_of
@@ -43,19 +39,15 @@ def test_a_run_is_written_and_read_back(tmp_path: Path) -> None:
         read.append(single())
 
 
-def test_folders_with_other_content_are_left_alone(tmp_path: Path) -> None:
+def test_what_is_no_place_for_a_run(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(UsageError, match="not empty"):
-        RunDirectory.start(tmp_path, fingerprint())
-    with pytest.raises(UsageError, match=r"no run\.json"):
-        RunDirectory.open(tmp_path)
+    for path in (tmp_path, tmp_path / "note.txt"):
+        with pytest.raises(UsageError, match="not empty and not a run"):
+            RunDirectory.start(path, fingerprint())
+    with pytest.raises(UsageError, match="cannot create the run directory"):
+        RunDirectory.create(tmp_path / "note.txt" / "run", fingerprint())
     (tmp_path / "empty").mkdir()
     RunDirectory.start(tmp_path / "empty", fingerprint()).close()
-    with pytest.raises(UsageError, match="already holds a run"):
-        RunDirectory.create(tmp_path / "empty", fingerprint())
-    file = tmp_path / "note.txt"
-    with pytest.raises(UsageError, match="not empty and not a run"):
-        RunDirectory.start(file, fingerprint())
 
 
 @pytest.mark.slow
@@ -124,8 +116,6 @@ def test_damage_is_a_gap_only_beyond_what_was_left_out_before(tmp_path: Path) ->
 
 def test_a_refused_run_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    RunDirectory.create(path, fingerprint()).withdraw()
-    assert not path.exists()
     RunDirectory.create(path, fingerprint()).close()
     before = (path / "run.json").read_bytes()
     RunDirectory.start(path, fingerprint(planned=3)).withdraw()
@@ -167,9 +157,6 @@ def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
     run.close()
     assert run.results_path.read_text() == '{"id":"x"}\n'
     RunDirectory.start(tmp_path / "run", fingerprint()).close()
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(UsageError, match="cannot create the run directory"):
-        RunDirectory.create(tmp_path / "file" / "run", fingerprint())
 
 
 def test_what_became_known_is_written(tmp_path: Path) -> None:

@@ -82,20 +82,6 @@ def test_a_journal_of_a_run_that_ends_has_what_was_answered_and_refuses_the_rest
     assert stopped.value.kind == "stopped"
 
 
-def test_a_line_torn_by_a_crash_is_skipped_and_reported(tmp_path: Path) -> None:
-    with Journal(tmp_path, "gw0") as journal:
-        journal.record(KEY, REPLY)
-        journal.record(KEY._replace(turn=1), REPLY)
-    path = tmp_path / "gw0.jsonl"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-20])
-    continued = Journal(tmp_path, "gw0")
-    assert [(d.path, d.line) for d in continued.damaged] == [(path, 2)]
-    continued.record(KEY._replace(turn=1), Reply("again"))
-    continued.close()
-    assert Journal(tmp_path).find(KEY._replace(turn=1)) == Reply("again")
-
-
 def test_a_file_that_vanished_is_an_error_with_its_name(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.record(KEY, REPLY)
@@ -131,50 +117,45 @@ def test_a_line_says_everything_of_a_reply() -> None:
     assert reply_from_dict(bare) == Reply(None, (ToolCall("f", "", None),))
 
 
+NO_CALLS = ({}, ["f"], [{"name": 1, "arguments": ""}], [{"name": "f", "arguments": {}}], [{"name": "f"}])
+
+
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("name", "value", "said"),
     [
-        ({"text": 1}, "reply.text is 1, not text"), ({"reasoning": []}, "reply.reasoning is [], not text"),
-        ({"finish_reason": 1}, "reply.finish_reason is 1, not text"), ({"problem": 1}, "reply.problem is 1, not text"),
-        ({"input_tokens": -1}, "reply.input_tokens is -1, not a number from 0"),
-        ({"output_tokens": "1"}, 'reply.output_tokens is "1", not a number from 0'),
-        ({"latency_s": True}, "reply.latency_s is true, not a number from 0"), ({"attempts": "x"}, "reply.attempts is"),
-        ({"reasoning_tokens": -1}, "reply.reasoning_tokens is"), ({"first_token_s": -1}, "reply.first_token_s is"),
-        ({"tool_calls": {}}, "reply.tool_calls is {}, not a list of calls"),
-         ({"tool_calls": ["f"]}, "not a list of calls"),
-        ({"tool_calls": [{"name": 1, "arguments": ""}]},
-         'reply.tool_calls is [{"name": 1, "arguments": ""}], not a list of calls'),
-        ({"tool_calls": [{"name": "f", "arguments": {}}]}, "not a list of calls"),
-        ({"tool_calls": [{"name": "f"}]}, "not a list of calls"),
+        *((f"reply.{name}", 1, "is 1, not text") for name in ("text", "reasoning", "finish_reason", "problem")),
+        *((f"reply.{name}", -1, "is -1, not a number from 0") for name in ("input_tokens", "reasoning_tokens")),
+        *((f"reply.{name}", "1", 'is "1", not a number from 0') for name in ("output_tokens", "first_token_s")),
+        *((f"reply.{name}", True, "is true, not a number from 0") for name in ("latency_s", "attempts")),
+        *(("reply.tool_calls", each, f"is {json.dumps(each)}, not a list of calls") for each in NO_CALLS),
+        ("reply", [1], "is [1], not an object"),
+        ("model", 1, "is 1, not text"),
+        ("repeat", "1", 'is "1", not a whole number'),
+        ("step", True, "is true, not a whole number"),
     ],
-)  # fmt: skip
-def test_what_is_no_reply(changes: dict[str, object], said: str) -> None:
+)
+def test_what_is_no_line_of_a_journal(name: str, value: object, said: str) -> None:
     line = json.loads(journal_line(KEY, FULL))
-    with pytest.raises(ValueError, match=re.escape(said)):
-        read_journal_line({**line, "reply": {**line["reply"], **changes}})
+    place, _, field = name.rpartition(".")
+    (line[place] if place else line)[field] = value
+    with pytest.raises(ValueError, match=re.escape(f"not a journal line: {name} {said}")):
+        read_journal_line(line)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [({"reply": [1]}, "reply is [1], not an object"), ({"model": 1}, "model is 1, not text"),
-     ({"repeat": "1"}, 'repeat is "1", not a whole number'), ({"step": True}, "step is true, not a whole number")],
-)  # fmt: skip
-def test_what_is_no_line_of_a_journal(changes: dict[str, object], said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(f"not a journal line: {said}")):
-        read_journal_line({**json.loads(journal_line(KEY, FULL)), **changes})
-
-
-def test_odd_files_beside_a_journal(tmp_path: Path) -> None:
+def test_torn_lines_and_odd_files_are_reported_and_the_rest_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").mkdir()
     with Journal(tmp_path, "main") as journal:
-        journal.record(KEY, REPLY)
-        journal.record(KEY._replace(step=1), REPLY)
-    (tmp_path / "main.jsonl").write_bytes((tmp_path / "main.jsonl").read_bytes().replace(b'"step":1', b'"step":x', 1))
+        for step in range(3):
+            journal.record(KEY._replace(step=step), REPLY)
+    path = tmp_path / "main.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"step":1', b'"step":x', 1)[:-20])
     again = Journal(tmp_path)
     assert str(again.damaged[0]) == f"{tmp_path / 'a.jsonl'}:1: not a file"
-    assert [each.line for each in again.damaged[1:]] == [2]
+    assert [(each.path, each.line) for each in again.damaged[1:]] == [(path, 2), (path, 3)]
     assert (again.find(KEY), again.find(KEY._replace(turn=9))) == (REPLY, None)
+    again.record(KEY._replace(step=2), Reply("again"))
     again.close()
+    assert Journal(tmp_path).find(KEY._replace(step=2)) == Reply("again")
     assert Journal(tmp_path / "none").find(KEY) is None
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.contender import Contender, is_stored, wanted_mode
@@ -122,6 +123,22 @@ def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owne
     asyncio.run(given.aclose())
     assert own.closed == 1
     assert not given.has_adapter
+
+
+class Told(Breaker):
+    trouble = "it is slow"  # type: ignore[assignment]
+
+
+def test_an_endpoints_trouble_is_its_models_own_and_lent_ones() -> None:
+    asked, lent = Answering(), Answering()
+    contender = Contender.of_adapter(asked, KEPT)
+    assert (contender.trouble(), contender.broken()) == (None, None)
+    for model in (contender.lent(lent).model, contender.model):
+        model.breaker = Told("http://here/v1")  # type: ignore[union-attr]
+        assert (contender.trouble(), contender.broken()) == ("it is slow", None)
+        model.breaker.reason = "it is gone"  # type: ignore[union-attr]
+        assert contender.broken() == "it is gone"
+        del model.breaker  # type: ignore[union-attr]
 
 
 def test_stored_models_are_known_by_what_they_hand_out(tmp_path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,7 +17,7 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.contender import Contender
-from pytest_bfcl.session.earlier import DoneKey, EarlierParts
+from pytest_bfcl.session.earlier import DoneKey, EarlierParts, done_key, plan_trials, server_facts
 from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates, skips_ahead
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.trial import Trial, expected_requests
@@ -71,9 +70,16 @@ def test_a_model_in_both_modes_is_two() -> None:
         ((), (STAGE,), True),
     ],
 )
-def test_a_write_stage_runs_for_a_question_that_runs_or_when_it_failed(settled, errored, needed) -> None:
+def test_a_write_stage_runs_before_a_question_that_runs_or_when_it_failed(settled, errored, needed) -> None:
     found = parts(*map(key, settled), errored=tuple(map(key, errored)))
-    assert found.needs_stage(trial(), STAGE) is needed
+    asked, data = trial(), open_data("bundled")
+    planned = plan_trials(
+        [asked, asked], found, lambda question, stage: Trial.of(data.entry(stage), question.contender, data)
+    )
+    names = [each.entry_id for each in planned]
+    assert (STAGE in names, QUESTION in names) == (needed, QUESTION not in settled)
+    assert names == [*dict.fromkeys(names)], "each once"
+    assert names.index(QUESTION) == len(names) - 1 if QUESTION in names else True
 
 
 def test_lines_of_the_journal_and_what_a_worker_is_told() -> None:
@@ -82,7 +88,14 @@ def test_lines_of_the_journal_and_what_a_worker_is_told() -> None:
     assert found.is_settled_line({"id": STAGE, "model": "openai:a@fc", "repeat": 2})
     assert not found.is_settled_line({"id": STAGE, "model": "openai:a@fc"})
     assert not found.is_settled_line({"id": QUESTION, "model": None})
-    assert EarlierParts.from_dict(pickle.loads(pickle.dumps(found.to_dict()))) == found
+
+
+@pytest.mark.parametrize(("told", "facts"), [
+    (None, {}), ([], {}), ({}, {"None": {}}), ({"server": "s", "a": 1}, {"s": {"a": "1"}}),
+])  # fmt: skip
+def test_facts_of_servers_are_texts(told: object, facts: object) -> None:
+    assert server_facts(told) == facts
+    assert done_key("a", "free name", 1, ()) == key("a", "free name:")
 
 
 def stored(path: Path, specs: tuple[str, ...], lines: list[tuple[str, str, str, int]]) -> Path:
@@ -91,6 +104,7 @@ def stored(path: Path, specs: tuple[str, ...], lines: list[tuple[str, str, str, 
     with RunDirectory.create(path, fingerprint(models=models)) as run:
         for entry_id, model, outcome, repeat in lines:
             made = line(entry_id, "simple_python", outcome, model=model, mode=model.partition("@")[2], repeat=repeat)
+            made["extra"] = {"served_by": {"server": "shop", "tools": entry_id}}
             run.append(made)  # type: ignore[arg-type]
     return path
 
@@ -106,7 +120,9 @@ def test_what_a_run_directory_tells(tmp_path: Path) -> None:
     assert found.settled == {key("simple_python_0"), key("simple_python_1")}
     assert found.errored == {key("simple_python_2"), key("simple_python_0", repeat=2)}
     assert (found.modes, found.twice) == ({"openai:a": "prompt"}, frozenset())
+    assert found.served == {"shop": {"tools": "simple_python_1"}}, "the last one with a verdict"
     specs = ("openai:a@fc", "openai:a@prompt", "openai:b@fc")
+    assert EarlierParts.from_dict(json.loads(json.dumps(found.to_dict()))) == replace(found, fingerprint=None)
     both = stored(tmp_path / "both", specs, [("simple_python_0", spec, "passed", 1) for spec in specs])
     found = EarlierParts.read(both)
     assert found.twice == {"openai:a"}

@@ -16,9 +16,10 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import AdapterError, FailureTag, UsageError, Verdict
 from pytest_bfcl.runs.results import StoredResults
-from pytest_bfcl.session import closing
+from pytest_bfcl.selection.sharding import ShardItem, shard_of
+from pytest_bfcl.session import closing, records
 from pytest_bfcl.session.evaluation import RunInterrupted, arun, judged_record, open_data, run, score_lines
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Settings
@@ -42,14 +43,25 @@ def test_a_run_directory_is_continued(tmp_path: Path) -> None:
     assert run(ENTRIES, third, out=tmp_path / "run", settings=SETTINGS).counts == after.counts
     assert third.asked == []
 
+    def check_key() -> None:
+        raise AdapterError("auth", "there is no key")
+
+    third.check_key = check_key  # type: ignore[attr-defined]
+    assert run(ENTRIES, third, out=tmp_path / "run", settings=SETTINGS).counts == after.counts, "nothing is asked"
+    with pytest.raises(UsageError, match="there is no key"):
+        run(ENTRIES, third, settings=SETTINGS)
+
 
 def test_entries_of_this_part_are_planned_and_those_of_earlier_ones(tmp_path: Path) -> None:
     def planned(data: Any, **selection: Any) -> int:
         summary = run(data, "oracle:@fc", settings=SETTINGS, **selection).summary
         return summary["models"]["oracle:@fc"]["categories"]["simple_python"]["planned"]
 
-    for shard in ("1/3", "2/3"):
-        assert planned(ENTRIES, shard=shard) == 2
+    for part in (1, 2):
+        assert planned(ENTRIES, shard=(part, 3)) == 2
+        dealt = shard_of([ShardItem(entry.id, "") for entry in ENTRIES], part, 3)
+        found = run(ENTRIES, "oracle:@fc", shard=f"{part}/3").records
+        assert {line["id"] for line in found} == {item.entry_id for item in dealt}
     for count, name in enumerate(("simple_python_0", "simple_python_1"), 1):
         assert planned("bundled", out=tmp_path / "run", ids=[name]) == count
 
@@ -135,6 +147,18 @@ def test_judged_record_names_the_model_if_the_transcript_does_not() -> None:
     assert (record["model"], record["worker"], record["outcome"]) == ("own:first@fc", "gw1", "passed")
 
 
+@pytest.mark.parametrize(("rules", "made"), [("official", 1), ("corrected", 2)])
+def test_facts_are_of_the_turn_in_which_the_leading_verdict_failed(
+    rules: str, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = [Verdict(False, FailureTag.WRONG_ANSWER, "x", {"turn": turn}) for turn in (0, 1)]
+    judgement = SimpleNamespace(official=wrong[0], corrected=wrong[1], corrected_rules=(), extra={})
+    monkeypatch.setattr(records, "judge_both", lambda *about, **how: judgement)
+    turns = [Turn(steps=[Step(Reply.from_output(call()))] * count) for count in (1, 2)]
+    record = judged_record(ENTRIES[0], Transcript("a", "simple_python", turns=turns), model=Answering(), rules=rules)
+    assert record["facts"]["made"] == made
+
+
 @pytest.mark.parametrize(("limit", "kind"), [(6, list), (5, StoredResults)])
 def test_records_are_held_as_long_as_the_run_is_small(
     limit: int, kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -156,8 +180,9 @@ def test_an_interrupted_run_gives_what_there_is(monkeypatch: pytest.MonkeyPatch,
         raise KeyboardInterrupt
 
     monkeypatch.setattr(WholeRun, "carry_out", carry_out)
-    with pytest.raises(RunInterrupted if there else KeyboardInterrupt) as caught:
+    with pytest.raises(KeyboardInterrupt) as caught:
         run("bundled", "oracle:")
+    assert caught.type is (RunInterrupted if there else KeyboardInterrupt)
     assert getattr(caught.value, "result", None) == ("the result" if there else None)
 
 

@@ -13,14 +13,14 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
-from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.failures import HarnessError, Verdict
 from pytest_bfcl.models import as_model
 from pytest_bfcl.session import proof
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.session.proof import ALONE, MOST, SHOWN_CHANGES, PlayedAlone, Proofs
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import PLAYED_BEFORE, Reply, ToolCall, Transcript
+from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Reply, ToolCall, Transcript
 
 SHOP = shlex.join([sys.executable, str(Path(__file__).parents[1] / "extensions" / "agents" / "shop.py")])
 COMMAND = f"CART={{workdir}}/cart/fig.json {SHOP}"
@@ -137,6 +137,34 @@ def test_a_server_that_may_be_a_real_one_is_spared_and_that_is_said_once(
     played = proof.to_be_played(entry.model_copy(update={"server_facts": facts}), Settings(mcp={"shop": where}))
     assert ("vandal" in played) is not spared
     assert proved(path, where) == ([proof.spared_text("shop")] if spared else [])
+
+
+@pytest.mark.parametrize(
+    ("right", "states", "passing"),
+    [
+        ("s", {"repeat": "s", "extra": "s"}, []),  # which change nothing
+        ("s", {"repeat": "t", "extra": "s"}, ["repeat"]),
+        (None, {"repeat": None}, ["repeat"]),  # of a server that shows no state
+        ("s", {"idle": "s"}, ["idle"]),
+    ],
+)
+def test_a_harmless_repeat_is_no_weakness(
+    right: str | None, states: dict[str, Any], passing: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def played(name: str, *about: Any) -> Transcript:
+        return Transcript(
+            "kept", "mcp", extra={END_STATE: {"oracle": right, **states}[name.rstrip(":").split(":")[-1]]}
+        )
+
+    monkeypatch.setattr(proof, "_played", played)
+    monkeypatch.setattr(proof, "judge", lambda *about, **how: Verdict.passed())
+    monkeypatch.setattr(proof, "_did_it", lambda *about: True)
+    monkeypatch.setattr(proof, "to_be_played", lambda *about: [*states])
+    monkeypatch.setattr(proof, "facts_of_server", pytest.fail)  # they are known
+    data = open_data(str(written(tmp_path)))
+    entry = data.entry("kept").model_copy(update={"server_facts": ServerFacts("shop 1", ())})
+    found = asyncio.run(proof.weakness_of(entry, data.texts, Settings()))
+    assert found == (f"expect: the entry {proof.unearned_text(passing)}" if passing else None)
 
 
 @pytest.mark.slow

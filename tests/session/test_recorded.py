@@ -18,12 +18,9 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.models.callable import as_model
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.gating import GateOptions
-from pytest_bfcl.scoring.model_info import ModelInfo
-from pytest_bfcl.session import closing, proof, runner, serving
+from pytest_bfcl.session import proof, runner, serving
 from pytest_bfcl.session.contender import Contender, UsersModelTrouble, check_contenders, variant_label
-from pytest_bfcl.session.earlier import EarlierParts, done_key, plan_trials, server_facts
 from pytest_bfcl.session.estimate import cost_lines, estimate_lines, skip_lines, skips_ahead
 from pytest_bfcl.session.evaluation import dry_run, judged_record, run
 from pytest_bfcl.session.serving import (
@@ -41,7 +38,6 @@ from pytest_bfcl.transcript import OtherReading, Reply, Step, Transcript, Turn
 from pytest_bfcl.troubles import AdapterTrouble
 from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
 from tests.recorded import same_as_recorded, tried
-from tests.runs.samples import fingerprint, single
 
 HERE = Path(__file__).parent / "recorded"
 DATA = open_data("bundled")
@@ -361,22 +357,24 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("paced", "models", "wanted"), [(False, 1, 7), (False, 2, 7), (True, 1, 7), (True, 2, 14)])
-def test_room_for_conversations(paced: bool, models: int, wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("said", ["", "too little room"])
+def test_room_for_conversations(
+    paced: bool, models: int, wanted: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each model that finds its own number of requests has the whole bound."""
     asked: list[int] = []
-    monkeypatch.setattr(runner, "room_for", lambda count: (asked.append(count) or count, ""))
-    settings = Settings(concurrency=7, paced=paced)
-    contenders = [
-        Contender.of_spec(parse_spec(spec), settings, data=DATA) for spec in ("oracle:@fc", "oracle:@prompt")[:models]
-    ]
+    notes: list[str] = []
+    monkeypatch.setattr(runner, "room_for", lambda count: (asked.append(count) or count, said))
+    settings, specs = Settings(concurrency=7, paced=paced), ("oracle:@fc", "oracle:@prompt")[:models]
+    contenders = [Contender.of_spec(parse_spec(spec), settings, data=DATA) for spec in specs]
 
     async def planned() -> None:
-        made = runner.Runner(DATA, contenders, settings)
+        made = runner.Runner(DATA, contenders, settings, note=notes.append)
         await made.plan([])
         await made.aclose()
 
     asyncio.run(planned())
-    assert asked == [wanted]
+    assert (asked, notes) == ([wanted], [said] * bool(said))
 
 
 def test_estimates_and_skips() -> None:
@@ -405,62 +403,3 @@ def test_estimates_and_skips() -> None:
                     yield [list(skips_ahead(names, why, data, part=part)) for part in (False, True)]  # type: ignore[arg-type]
 
     same_as_recorded(HERE / "estimates.jsonl", rows())
-
-
-def test_earlier_parts(tmp_path: Path) -> None:
-    """What is settled, what is still to do, and how a run is closed over both."""
-    outcomes = ("passed", "failed", "error", "skipped")
-
-    def rows() -> Iterator[Any]:
-        run_of = fingerprint(
-            models=(fingerprint().models[0], replace(fingerprint().models[0], model="oracle:@prompt", mode="prompt"))
-        )
-        with RunDirectory.create(tmp_path / "run", run_of) as made:
-            for number, outcome in enumerate(outcomes):
-                served = {"served_by": {"server": "s", "tools": f"{number}"}}
-                made.append(
-                    {**single(f"memory_kv_{number}-student-0"), "model": ORACLE, "outcome": outcome, "extra": served}
-                )  # type: ignore[typeddict-item]
-            made.append({**single("memory_kv_prereq_0-student-0"), "model": ORACLE})  # type: ignore[typeddict-item]
-            made.append({**single("memory_kv_prereq_1-student-1"), "model": ORACLE, "outcome": "error"})  # type: ignore[typeddict-item]
-        parts = EarlierParts.read(tmp_path / "run")
-        settled, errored, ids = map(sorted, (parts.settled, parts.errored, parts.settled_ids))
-        yield [settled, errored, parts.modes, parts.twice, parts.served, ids]
-        assert EarlierParts.from_dict(json.loads(json.dumps(parts.to_dict()))).settled == parts.settled
-        yield [tried(parts.refuse_other, fingerprint(**each), Path("here")) for each in ({}, {"rules": "corrected"})]
-        yield [
-            parts.is_settled_line({"id": f"memory_kv_{n}-student-0", "model": ORACLE, "repeat": repeat})
-            for n in range(4)
-            for repeat in (None, 1, 2)
-        ]
-        contender = Contender.of_spec(parse_spec(ORACLE), Settings(), data=DATA)
-        trials = [Trial.of(ref, contender, DATA) for ref in DATA.index("memory_kv")[:6]]
-        for earlier in (parts, EarlierParts()):
-            planned = plan_trials(
-                [*trials, *trials], earlier, lambda question, stage: Trial.of(DATA.entry(stage), contender, DATA)
-            )
-            yield [each.entry_id for each in planned]
-        yield [
-            done_key("a", model, 1, twice) for model in ("openai:m@fc", "free name") for twice in ((), ("openai:m",))
-        ]
-        yield [server_facts(each) for each in (None, {}, {"server": "s", "a": 1}, [])]
-        lines = [
-            {**single(), "outcome": outcome, "reason": reason, "output": output}
-            for outcome in outcomes
-            for reason, output in ((None, "x"), ("reply:length", ""), ("harness:data", None))
-        ]
-        yield [closing.got_an_answer(each) for each in lines]  # type: ignore[arg-type]
-        yield closing.sizes_by_category(
-            [("a", "parallel"), ("b~t", "parallel"), ("c", "memory_kv_prereq"), ("d", "rest")], ["t"]
-        )
-        for mode in ("auto", "fc"):
-            asked = {("openai:tiny@prompt", "prompt"), (ORACLE, "fc")}
-            models, notes = closing.settled_models(run_of.models, asked, Settings(mode=mode))  # type: ignore[arg-type]
-            yield [mode, [each.model for each in models], notes]
-        known = {"m": (None, 2.0), "n": (1.0, None)}
-        numbers: Any = {name: {"cost_usd": usd, "latency": {"mean": mean}} for name, (usd, mean) in known.items()}
-        info = {"models": {"m": {"name": "M", "headers": {"A": "b"}}}}
-        yield closing.with_facts({"models": numbers}, info, Settings(gpu_hour_usd=3.0), 60.0)  # type: ignore[typeddict-item]
-        yield [ModelInfo("x"), len(list(RunDirectory.open(tmp_path / "run").records()))]
-
-    same_as_recorded(HERE / "earlier.jsonl", rows())

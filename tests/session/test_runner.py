@@ -22,6 +22,7 @@ from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Outside, Store
 from pytest_bfcl.session.proof import PlayedAlone, Proofs
+from pytest_bfcl.session.records import errored_record
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
@@ -110,8 +111,7 @@ def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
     write_lines(tmp_path / "bench" / "multi_turn_base.jsonl", [entry])
     script = tmp_path / "script.json"
     script.write_text(json.dumps({entry["id"]: ["All done.", {"error": "server", "message": "gone"}]}))
-    before = run(tmp_path / "bench", f"scripted:{script}", out=tmp_path / "run", settings=SETTINGS)
-    (line,) = before.records
+    (line,) = run(tmp_path / "bench", f"scripted:{script}", out=tmp_path / "run", settings=SETTINGS).records
     assert (line["outcome"], line["output"][0], line["incomplete"]) == ("error", ["All done."], True)
     again = run(tmp_path / "bench", f"replay:{tmp_path / 'run'}", settings=SETTINGS)
     assert [(each["outcome"], each["reason"]) for each in again.records] == [("error", "adapter:server")]
@@ -119,6 +119,16 @@ def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
     assert scored == {"id": entry["id"], "error": "line 1: adapter:server ended the conversation: send it again"}
     assert main(["score", str(tmp_path / "run"), "--data", str(tmp_path / "bench"), "-o", str(tmp_path / "v")]) == 1
     assert "adapter:server" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("tokens", "usd"), [(1_000, 0.001), (None, None)])
+def test_what_was_answered_before_an_error_is_paid_for(data: DataSet, tokens: int | None, usd: float | None) -> None:
+    error = AdapterError("server", "gone")
+    if tokens:
+        said = Step(Reply("half", input_tokens=tokens))
+        error.transcript = Transcript("simple_python_0", "simple_python", turns=[Turn(steps=[said])])
+    contender = Contender.of_spec(parse_spec("own:m@fc"), Settings(price=Price(1.0, 1.0)))
+    assert errored_record(trials(data, contender)[0], error, rules="official")["cost_usd"] == usd
 
 
 class Refused(Answering):
@@ -279,11 +289,16 @@ def test_only_what_can_be_made_anew_is_played_alone(data: DataSet, monkeypatch: 
 
 def test_a_search_provider_at_hand_serves_the_web_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_bfcl.session.outside.skip_reason", lambda *asked, stored: f"{asked[0]}: {stored}")
-    bundled, contender = open_data("bundled"), Contender.of_adapter(Answering(), SETTINGS)
-    for given, there in ((None, False), (object(), True)):
-        outside = Outside(SETTINGS, Store(), given)
+    bundled, recorded = open_data("bundled"), Answering()
+    recorded.transcript_for = lambda entry: None  # type: ignore[attr-defined]
+    for given, model, there in (
+        (None, Answering(), [False, False]),
+        (object(), Answering(), [True, False]),
+        (None, recorded, [True, True]),  # which asks no service
+    ):
+        outside, contender = Outside(SETTINGS, Store(), given), Contender.of_adapter(model, SETTINGS)
         told = [outside.skip_reason(name, bundled, contender) for name in ("web_search_base", "rest")]
-        assert told == [f"web_search_base: {there}", "rest: False"]
+        assert told == [f"web_search_base: {there[0]}", f"rest: {there[1]}"]
 
 
 def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:

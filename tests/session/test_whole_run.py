@@ -10,14 +10,19 @@ from typing import Any
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import outside, serving, whole_run
+from pytest_bfcl.session import run as run_module
 from pytest_bfcl.session.closing import run_board
-from pytest_bfcl.session.evaluation import run
+from pytest_bfcl.session.evaluation import dry_run, run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
+from pytest_bfcl.session.whole_run import NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
+from tests.plugin.conftest import question, write_lines
+from tests.session.test_run import run_at
 
 resource = pytest.importorskip("resource")
 PICKED: dict[str, Any] = {"ids": ["simple_python_1", "simple_python_2"]}
@@ -151,6 +156,10 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "board").mkdir()
     assert run_board(None, tmp_path, notes) == ("published", tmp_path.name)
     assert (kept, notes) == ([tmp_path], [])
+    named = iter([board])
+    monkeypatch.setattr(run_module, "named_board", lambda path, run: next(named))
+    opened = run_at(None, settings=Settings(board="table.csv"))
+    assert opened.open() is opened.open() is None, "it is read once"
     monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
     assert run_board(None, tmp_path, notes) is None
     assert notes == [
@@ -172,3 +181,69 @@ def test_a_gate_that_no_run_can_meet_is_refused_first(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="multi_turn"):
         run("bundled", "oracle:", out=tmp_path / "run", gates=GateOptions(fail_under=["multi_turn=50"]), **PICKED)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "stopped"),
+    [("append", "storage", "no space left"), ("write_summary", "storage", "no space left"), ("append", "data", None)],
+)
+def test_what_cannot_be_kept_stops_the_run(
+    method: str, kind: str, stopped: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*about: Any) -> None:
+        raise HarnessError(kind, "no space left")
+
+    monkeypatch.setattr(RunDirectory, method, full)
+    if stopped is None:  # a fault, not the disk's
+        with pytest.raises(HarnessError, match="no space left"):
+            run("bundled", "oracle:", out=tmp_path / "run", **PICKED)
+        return
+    found = run("bundled", "oracle:", out=tmp_path / "run", **PICKED)
+    assert (found.stopped, found.exit_code) == (stopped, STOPPED)
+    assert found.fingerprint.state == ("finished" if method == "write_summary" else "stopped:no space left")
+
+
+@pytest.mark.parametrize("transforms", [(), ("whitespace",)])
+def test_what_cannot_be_judged_is_estimated_at_nothing(tmp_path: Path, transforms: tuple[str, ...]) -> None:
+    broken = {**question("simple_python_9"), "possible_answer": [{"nobody": {"x": [1]}}]}
+    write_lines(tmp_path / "own.jsonl", [question("simple_python_1"), broken])
+    found = dry_run(tmp_path / "own.jsonl", "oracle:", settings=Settings(transforms=transforms))
+    (estimate,) = found.estimates
+    assert estimate.entries == estimate.calls == 1 + len(transforms)
+    assert {"simple_python_9" in problem for problem in found.problems} == {True}
+
+
+@pytest.mark.parametrize(
+    ("selection", "told"),
+    [
+        ({}, ["multiple", "simple_python"]),
+        ({"categories": ["multiple"]}, ["multiple"]),
+        ({"ids": ["simple_python_1"]}, ["simple_python"]),
+        ({"ids": []}, []),
+    ],
+)
+def test_problems_are_told_of_the_categories_that_run(tmp_path: Path, selection: Any, told: list[str]) -> None:
+    write_lines(tmp_path / "own" / "simple_python.jsonl", [question("simple_python_1"), "{broken"])
+    write_lines(tmp_path / "own" / "multiple.jsonl", [question("multiple_1"), "{broken"])
+    found = dry_run(tmp_path / "own", "oracle:", **selection)
+    assert [name for name in ("multiple", "simple_python") for text in found.problems if name in text] == told
+    assert len(found.problems) == len(told)
+
+
+@pytest.mark.parametrize("names", [["simple_python_1"], []])
+def test_only_a_run_that_never_had_anything_leaves_no_directory(tmp_path: Path, names: list[str]) -> None:
+    for _ in range(2):
+        found = run("bundled", "oracle:", out=tmp_path / "run", ids=names)
+        assert (found.path, found.exit_code) == ((tmp_path / "run", 0) if names else (None, NOTHING_SELECTED))
+    assert (tmp_path / "run").exists() is bool(names)
+
+
+@pytest.mark.parametrize(
+    ("mode", "named", "priced"),
+    [("auto", "@fc", True), ("auto", "@prompt", False), ("prompt", "@prompt", True), ("prompt", "@fc", False),
+     ("prompt", "", True)],
+)  # fmt: skip
+def test_a_price_of_ones_own_is_that_of_the_model_in_its_mode(mode: Any, named: str, priced: bool) -> None:
+    info = {"models": {f"vllm:m{named}": {"input_price": 1, "output_price": 2}}}
+    (found,) = dry_run("bundled", "vllm:m", settings=Settings(mode=mode), model_info=info, **PICKED).estimates
+    assert (found.usd is not None) is priced
