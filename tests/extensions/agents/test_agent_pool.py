@@ -43,7 +43,7 @@ def test_it_plays_as_in_this_process() -> None:
     [
         ("exiting", 0, "the agent raised SystemExit: 3"),
         ("cancelling", 0, "the agent raised CancelledError"),
-        ("exiting", 1, "the agent raised SystemExit: 3"),
+        pytest.param("exiting", 1, "the agent raised SystemExit: 3", marks=pytest.mark.slow),
         ("dying", 1, "the agent's process ended with status 7 in an entry; its last output: out of paper"),
         pytest.param("eating", 1, "MemoryError",
                      marks=pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA")),
@@ -64,8 +64,11 @@ def test_state_that_is_kept_between_entries_is_told() -> None:
     assert note.startswith("parallel_0 failed after 1 other entries in its agent's process and passes alone")
 
 
-@pytest.mark.parametrize("name", ["returning_nothing", "returning_nothing_later"])
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [("returning_nothing", 0), ("returning_nothing_later", 0), ("returning_nothing", 1),
+     pytest.param("returning_nothing_later", 1, marks=pytest.mark.slow)],
+)  # fmt: skip
 def test_a_factory_that_returns_nothing_is_an_error(name: str, workers: int) -> None:
     (line,) = played(name, ["irrelevance_0"], agent_workers=workers)
     assert (line["outcome"], line["reason"]) == ("error", "adapter:fixture")
@@ -80,7 +83,7 @@ def test_one_that_blocks_is_ended() -> None:
     assert time.perf_counter() - begun < 30
 
 
-@pytest.mark.parametrize("name", ["managed", "Closable", "keeping"])
+@pytest.mark.parametrize("name", ["managed", pytest.param("Closable", marks=pytest.mark.slow), "keeping"])
 def test_all_entries_of_a_process_share_a_loop_and_what_can_be_closed_is_closed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

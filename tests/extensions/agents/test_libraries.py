@@ -14,6 +14,7 @@ import pytest
 
 from pytest_bfcl.dataset.opening import open_dataset
 from tests.extensions.agents.closing_proxy import KINDS, closing_proxy, kind_of, mistaken, proxy
+from tests.extensions.agents.library_agents import RECIPES
 from tests.multi_turn.servers import REPOSITORY, mock_server
 
 PYTHON = os.environ.get("BFCL_AGENTS", sys.executable)
@@ -32,17 +33,6 @@ LIBRARIES = {
 COUNTS = {"simple_python": 30, "multiple": 15, "parallel": 10, "multi_turn_base": 25, "multi_turn_miss_func": 10,
           "memory_rec_sum": 10}  # fmt: skip
 REPEATS = 2
-
-
-def hundred(official_dir):
-    """Ids of each kind, the first of their categories, and of one conversation kept in memory."""
-    data = open_dataset(official_dir)
-    return [ref.id for name, count in COUNTS.items() for ref in data.index(name)[:count]]
-
-
-def verdicts(out, ids):
-    lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    return {(line["id"], line["repeat"]): (line["outcome"], line["reason"]) for line in lines if line["id"] in ids}
 
 
 def server_of(spec, option, url):
@@ -66,32 +56,55 @@ def killed(command, out, **where):
         run.wait()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="groups of processes are killed")
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path, official_dir):
-    """Single, multi-turn and memory entries, twice, on two workers, broken off and gone on with."""
-    probe = subprocess.run([PYTHON, "-c", f"import {LIBRARIES[library]}, pytest_bfcl, xdist"], capture_output=True)
-    if probe.returncode:
-        pytest.skip(f"{LIBRARIES[library]} is not installed in {PYTHON}")
-    ids = hundred(official_dir)
-    (tmp_path / "ids.txt").write_text("\n".join(ids))
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    """Its name, where it is installed."""
+    probe = [PYTHON, "-c", f"import {LIBRARIES[request.param]}, pytest_bfcl, xdist"]
+    if subprocess.run(probe, capture_output=True).returncode:
+        pytest.skip(f"{LIBRARIES[request.param]} is not installed in {PYTHON}")
+    return request.param
+
+
+def played(library, folder, ids, url, command, breaks_off=False):
+    """``agent``, ``openai`` → (id, repeat) → outcome and reason: with the library's agent and with the bare model.
+
+    ``command(model, out)``: of the run, without the option of the server, for which ``url`` stands.
+    """
+    (folder / "ids.txt").write_text("\n".join(ids))
     found = {}
-    with mock_server(official_dir) as url, closing_proxy(url) as closing:
+    with closing_proxy(url) as closing:
         asked = closing if library == "smolagents" else url
         environment = {**os.environ, "AGENT_BASE_URL": f"{asked}/v1", "OPENAI_API_KEY": "none",
                        "PYTHONPATH": str(REPOSITORY)}  # fmt: skip
-        where = {"cwd": tmp_path, "env": environment}
+        where = {"cwd": folder, "env": environment}
         for spec in (f"agent:tests.extensions.agents.library_agents:{library}", "openai:mock@fc"):
-            out = tmp_path / spec.partition(":")[0]
-            command = [PYTHON, "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir), "--bfcl-out",
-                       str(out), "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q", "-p",
-                       "no:cacheprovider", "-n", "2", f"--bfcl-repeat={REPEATS}", "--bfcl-report=none"]  # fmt: skip
-            if out.name == "agent":
-                killed(command, out, **where)
-            done = subprocess.run(command, **where, capture_output=True, text=True, timeout=1800)
+            out = folder / spec.partition(":")[0]
+            started = command(spec, str(out))
+            if breaks_off and out.name == "agent":
+                killed(started, out, **where)
+            done = subprocess.run(started, **where, capture_output=True, text=True, timeout=1800)
             assert done.returncode in (0, 1), done.stdout[-3000:] + done.stderr[-2000:]
-            found[out.name] = verdicts(out, set(ids))
+            lines = map(json.loads, (out / "results.jsonl").read_text().splitlines())
+            found[out.name] = {(line["id"], line["repeat"]): (line["outcome"], line["reason"])
+                               for line in lines if line["id"] in ids}  # fmt: skip
+    assert len(found["agent"]) == len(found["openai"])
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="groups of processes are killed")
+def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path, official_dir):
+    """Single, multi-turn and memory entries, twice, on two workers, broken off and gone on with."""
+    data = open_dataset(official_dir)
+    ids = [ref.id for name, count in COUNTS.items() for ref in data.index(name)[:count]]
+    with mock_server(official_dir) as url:
+
+        def command(spec, out):
+            return [PYTHON, "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir), "--bfcl-out", out,
+                    "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q", "-p", "no:cacheprovider",
+                    "-n", "2", f"--bfcl-repeat={REPEATS}", "--bfcl-report=none"]  # fmt: skip
+
+        found = played(library, tmp_path, ids, url, command, breaks_off=True)
     assert len(found["agent"]) == len(ids) * REPEATS
     assert found["agent"] == found["openai"]
     assert sum(outcome == "passed" for outcome, _ in found["agent"].values()) > 0.8 * len(found["agent"])
@@ -103,47 +116,33 @@ MISTAKEN = {"simple_python": 60, "multiple": 40, "parallel": 20, "irrelevance": 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", LIBRARIES)
 def test_the_models_mistakes_stay_the_models(library, tmp_path, official_dir):
     """Unknown tools, broken arguments, conversations that never end: no error, and the outcome of the bare model.
 
     Where the bare model has one request only, an agent that is asked again calls again: docs/agents.md says so.
     """
-    probe = subprocess.run([PYTHON, "-c", f"import {LIBRARIES[library]}, pytest_bfcl"], capture_output=True)
-    if probe.returncode:
-        pytest.skip(f"{LIBRARIES[library]} is not installed in {PYTHON}")
     data = open_dataset(official_dir)
     ids = [ref.id for name, count in MISTAKEN.items() for ref in data.index(name)[:count]]
     kinds = {each: kind_of(data.entry(each).question[0]) for each in ids}
-    (tmp_path / "ids.txt").write_text("\n".join(ids))
-    found = {}
-    with mock_server(official_dir) as url, proxy(url, dict, mistaken) as odd, closing_proxy(odd) as closing:
-        asked = closing if library == "smolagents" else odd
-        environment = {**os.environ, "AGENT_BASE_URL": f"{asked}/v1", "OPENAI_API_KEY": "none",
-                       "PYTHONPATH": str(REPOSITORY)}  # fmt: skip
-        for spec in (f"agent:tests.extensions.agents.library_agents:{library}", "openai:mock@fc"):
-            out = tmp_path / spec.partition(":")[0]
-            command = [PYTHON, "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir), "-o", str(out),
-                       "--ids", "ids.txt", *server_of(spec, "--base-url", odd), "--report", "none",
-                       "--concurrency", "8,agents=2"]  # fmt: skip
-            subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=1800)
-            found[out.name] = {each: outcome for (each, _), (outcome, _) in verdicts(out, set(ids)).items()}
-    assert len(found["agent"]) == len(found["openai"]) == len(ids)
-    others = {each: kinds[each] for each in ids if found["agent"][each] != found["openai"][each]}
-    assert "error" not in found["agent"].values(), others
+    with mock_server(official_dir) as url, proxy(url, dict, mistaken) as odd:
+
+        def command(spec, out):
+            return [PYTHON, "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir), "-o", out,
+                    "--ids", "ids.txt", *server_of(spec, "--base-url", odd), "--report", "none",
+                    "--concurrency", "8,agents=2"]  # fmt: skip
+
+        found = played(library, tmp_path, ids, odd, command)
+    agents, bare = ({each: outcome for (each, _), (outcome, _) in found[name].items()} for name in ("agent", "openai"))
+    assert len(agents) == len(ids)
+    others = {each: kinds[each] for each in ids if agents[each] != bare[each]}
+    assert "error" not in agents.values(), others
     named = {each for each, kind in kinds.items() if kind == "no end" and not each.startswith("multi_turn")}
     named |= {each for each, kind in kinds.items() if kind in RECOVERS.get(library, ())}
     assert others.keys() <= named, others
 
 
-def test_the_page_shows_the_agents_that_are_tried():
+def test_the_page_has_an_agent_of_each_library():
     """At most 17 lines each, empty ones and imports not counted."""
-    page = (REPOSITORY / "docs" / "agents.md").read_text(encoding="utf-8")
-    source = (REPOSITORY / "tests" / "extensions" / "agents" / "library_agents.py").read_text(encoding="utf-8")
-    for library in LIBRARIES:
-        begin = source.index(f"def {library}(")
-        end = source.find("\n\n\n", begin)
-        code = source[begin : end if end > 0 else None].strip()
-        assert code in page
-        lines = [line for line in code.splitlines() if line.strip() and "import" not in line]
-        assert len(lines) <= 17, library
+    assert RECIPES.keys() == LIBRARIES.keys()
+    for name, code in RECIPES.items():
+        assert len([line for line in code.splitlines() if line.strip() and "import" not in line]) <= 17, name

@@ -20,14 +20,18 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.likeness import contained, same
+from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.agents import as_agent
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import FailureTag, UsageError, Verdict
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.syntax.python_syntax import read_call
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.syntax.python_syntax import exact_text, read_call
+from pytest_bfcl.training import Episode
+from pytest_bfcl.transcript import Call, Reply, ToolCall
+from tests.extensions.agents.shop import opened
 
 SHOP = Path(__file__).with_name("shop.py")
 COMMAND = shlex.join([sys.executable, str(SHOP)])
@@ -57,10 +61,24 @@ def settings(command: str = COMMAND, **more: Any) -> Settings:
     return Settings(mcp={"shop": command}, **more)
 
 
+def data_of(folder: Path, *entries: Any) -> Any:
+    (folder / "shop.jsonl").write_text("".join(json.dumps(each) + "\n" for each in entries))
+    return open_data(str(folder / "shop.jsonl"))
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Any:
-    (tmp_path / "shop.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (ONE, SEVERAL)))
-    return open_data(str(tmp_path / "shop.jsonl"))
+    return data_of(tmp_path, ONE, SEVERAL)
+
+
+@pytest.fixture
+def near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shops that would be started as processes are opened in this one."""
+
+    def shop(server: Any, errlog: Any) -> Any:
+        return opened(server.args, server.env or {})
+
+    monkeypatch.setattr("mcp.client.stdio.stdio_client", shop)
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +102,8 @@ def outcomes(result: Any) -> list[tuple[Any, ...]]:
     return [(line["id"], line["outcome"], line["reason"], line["detail"].get("error")) for line in result.records]
 
 
-@pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
-def test_who_knows_the_way_passes_over_stdio(data: Any, mode: str) -> None:
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_who_knows_the_way_passes(data: Any, near: None, mode: str) -> None:
     found = run(data, f"oracle:@{mode}", settings=settings())
     assert outcomes(found) == [("shop_one", "passed", None, None), ("shop_several", "passed", None, None)]
     several = found.records[1]
@@ -95,9 +113,8 @@ def test_who_knows_the_way_passes_over_stdio(data: Any, mode: str) -> None:
 
 @pytest.mark.slow
 def test_over_http_the_server_lives_on_and_is_set_up_by_the_entry(tmp_path: Path, address: str) -> None:
-    entry = {**ONE, "setup": [{"call": "empty"}]}
-    (tmp_path / "shop.jsonl").write_text(json.dumps(entry) + "\n")
-    found = run(tmp_path / "shop.jsonl", "oracle:", settings=settings(address, repeat=3, concurrency=1))
+    known = data_of(tmp_path, {**ONE, "setup": [{"call": "empty"}]})
+    found = run(known, "oracle:", settings=settings(address, repeat=3, concurrency=1))
     assert [line["outcome"] for line in found.records] == ["passed"] * 3
 
 
@@ -157,37 +174,28 @@ ADD = ("add_to_cart", {"article": "apple", "count": 2})
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [
-        pytest.param([[ADD], "You have 2 apples."], None, marks=pytest.mark.slow),
+        ([[ADD], "You have 2 apples."], None),
         ([[ADD], [("no_such_tool", {})], [("add_to_cart", {"article": "fig", "count": 0})], "2 apples"], None),
-        pytest.param([[ADD], "Done."], "agentic:answer_not_found", marks=pytest.mark.slow),
-        pytest.param([[ADD], ""], "agentic:no_last_message", marks=pytest.mark.slow),
-        pytest.param([[ADD, ADD], "2 apples"], "mcp:state_mismatch", marks=pytest.mark.slow),
-        pytest.param(["2 apples"], "mcp:state_mismatch", marks=pytest.mark.slow),
-        pytest.param([[ADD]] * 30, "multi_turn:force_terminated", marks=pytest.mark.slow),
+        ([[ADD], "Done."], "agentic:answer_not_found"), ([[ADD], ""], "agentic:no_last_message"),
+        ([[ADD, ADD], "2 apples"], "mcp:state_mismatch"), (["2 apples"], "mcp:state_mismatch"),
+        ([[ADD]] * 30, "multi_turn:force_terminated"),
     ],
-)
-def test_reasons(data: Any, steps: list[Any], reason: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+)  # fmt: skip
+def test_reasons(data: Any, near: None, steps: list[Any], reason: str | None) -> None:
     entry = data.entry("shop_one")
-    spared = settings(f"SHOP_TOKEN=x {COMMAND}")  # as a real server, so that the entry's proof is short
-    (line,) = run([entry], model(steps), settings=spared).records
+    (line,) = run([entry], model(steps), settings=settings()).records
     assert line["reason"] == reason
+    transcript = transcript_from_line(line)
+    assert judge(entry, transcript).reason == reason, "without a server"
     if reason == "mcp:state_mismatch":
         assert line["detail"]["asked"] == "get_cart()"
         assert json.loads(line["detail"]["expected"]) == {"apple": 2}
-        from pytest_bfcl.explaining.headlines import headline
-        from pytest_bfcl.explaining.terminal import failure_text
-        from pytest_bfcl.failures import FailureTag, Verdict
-
-        transcript = transcript_from_line(line)
         verdict = Verdict(False, FailureTag.WRONG_ANSWER, reason, line["detail"])
         assert "expected" in failure_text(entry, transcript, verdict)
         assert "get_cart() returned" in headline(line)
-    # Judged again, without a server.
-    assert judge(entry, transcript_from_line(line)).reason == reason
 
 
-@pytest.mark.slow
-def test_an_agent_plays_them_too(data: Any) -> None:
+def test_an_agent_plays_them_too(data: Any, near: None) -> None:
     def factory(episode: Any) -> Any:
         async def turn(message: str) -> str:
             tools = {tool.name: tool for tool in episode.tools}
@@ -210,8 +218,8 @@ def test_an_agent_plays_them_too(data: Any) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (f"{COMMAND} stdio --dies", "did not answer add-to-cart"),
-        pytest.param(f"{COMMAND} stdio --hangs", "did not answer add-to-cart", marks=pytest.mark.slow),
+        (f"{COMMAND} --dies", "did not answer add-to-cart"),
+        (f"{COMMAND} --hangs", "did not answer add-to-cart"),
         ("no-such-command-anywhere --x", "'no-such-command-anywhere'"),
         (f"{sys.executable} -c 'import time; time.sleep(60)'", "did not answer"),
         (f"{sys.executable} -c 'raise SystemExit(\"no licence\")'", "no licence"),
@@ -231,15 +239,13 @@ def test_trouble_of_the_server_is_an_error_in_few_lines(data: Any, command: str,
         assert "out of paper" in text
 
 
-@pytest.mark.slow
-def test_an_answer_of_ten_megabytes_is_an_error_the_model_sees(data: Any) -> None:
-    entry = data.entry("shop_one")
-    (line,) = run([entry], "oracle:", settings=settings(f"{COMMAND} stdio --huge")).records
+def test_an_answer_of_ten_megabytes_is_an_error_the_model_sees(data: Any, near: None) -> None:
+    (line,) = run([data.entry("shop_one")], "oracle:", settings=settings(f"{COMMAND} --huge")).records
     assert line["tool_results"][0][0][0].startswith("Error during execution: the result has 10,000,000 characters")
     assert line["reason"] == "mcp:state_mismatch"
 
 
-def test_a_server_nobody_names_and_a_tool_it_lacks(data: Any) -> None:
+def test_a_server_nobody_names_and_a_tool_it_lacks(data: Any, near: None) -> None:
     entry = data.entry("shop_one")
     (line,) = run([entry], "oracle:", settings=Settings(mcp={"other": COMMAND})).records
     assert '--bfcl-mcp shop="' in line["detail"]["advice"]
@@ -249,29 +255,29 @@ def test_a_server_nobody_names_and_a_tool_it_lacks(data: Any) -> None:
     assert "no tool 'fly'" in run([odd], "oracle:", settings=settings()).records[0]["detail"]["error"]
 
 
-@pytest.mark.slow
-def test_validate_tries_the_way_on_the_server(tmp_path: Path, data: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(tmp_path / "shop.jsonl")
-    assert main(["validate", path]) == 0
-    (tmp_path / "shop.jsonl").write_text(json.dumps(ONE) + "\n")
-    assert main(["validate", path, "--mcp", f"shop={COMMAND}"]) == 0
+def test_validate_tries_the_way_on_the_server(tmp_path: Path, near: None, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = {**ONE, "possible_answer": [["add_to_cart(article='pear')"]]}
-    (tmp_path / "shop.jsonl").write_text(json.dumps(wrong) + "\n")
-    assert main(["validate", path, "--mcp", f"shop={COMMAND}"]) == 1
-    assert "mcp:state_mismatch" in capsys.readouterr().out
-    assert main(["validate", path, "--mcp", "secret"]) == 2
+    served = ("--mcp", f"shop={COMMAND}")
+    for entry, options, code, said in (
+        (ONE, (), 0, ""), (ONE, served, 0, ""), (ONE, ("--mcp", "x"), 2, ""),
+        (wrong, served, 1, "mcp:state_mismatch"),
+    ):  # fmt: skip
+        assert main(["validate", str(data_of(tmp_path, entry).root), *options]) == code
+        assert said in capsys.readouterr().out
 
 
-def test_json_is_compared_as_json() -> None:
-    assert same({"a": [1, 2.0]}, {"a": [1.0, 2]})
-    assert not same(True, 1)
-    assert not same({"a": 1}, {"a": 1, "b": 2})
-    assert contained({"a": {"b": "x"}}, {"a": {"b": "axb"}, "c": 1})
-    assert contained([{"id": 2}], [{"id": 1}, {"id": 2, "more": 0}])
-    assert contained("x", ["y", "xy"])
-    assert not contained({"a": 1}, {"b": 1})
-    assert not contained("1", 1)
-    assert Expectation(call="f", equals=None).holds(None)
+@pytest.mark.parametrize(
+    ("wanted", "got", "inside", "equal"),
+    [
+        ({"a": [1, 2.0]}, {"a": [1.0, 2]}, True, True), (True, 1, False, False),
+        ({"a": 1}, {"a": 1, "b": 2}, True, False), ({"a": {"b": "x"}}, {"a": {"b": "axb"}, "c": 1}, True, False),
+        ([{"id": 2}], [{"id": 1}, {"id": 2, "more": 0}], True, False), ("x", ["y", "xy"], True, False),
+        ({"a": 1}, {"b": 1}, False, False), ("1", 1, False, False), (None, None, True, True),
+    ],
+)  # fmt: skip
+def test_json_is_compared_as_json(wanted: Any, got: Any, inside: bool, equal: bool) -> None:
+    assert (contained(wanted, got), same(wanted, got)) == (inside, equal)
+    assert Expectation(call="f", equals=wanted).holds(got) is equal
 
 
 @pytest.mark.parametrize("text", ["f(1)", "f(x=g())", "f", "a.f()", "f(**1)", "f(x={1})", "f(" * 500, "f(x=1e999)"])
@@ -281,16 +287,11 @@ def test_texts_that_are_no_calls(text: str) -> None:
 
 
 def test_odd_names_of_arguments_arrive() -> None:
-    from pytest_bfcl.syntax.python_syntax import exact_text
-    from pytest_bfcl.transcript import Call
-
     given = {"a-b": 1, "class": {"x": {"y": None}}, "plain": [True, {}]}
     assert read_call(exact_text(Call("f", given))) == ("f", given)
 
 
 def test_doors_that_cannot_play_them_say_so(data: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    from pytest_bfcl.training import Episode
-
     with pytest.raises(UsageError, match=r"(?s)shop_one needs your MCP server 'shop'.*--bfcl-mcp shop="):
         Episode(data.entry("shop_one"))
     assert main(["mcp", "--entry", "shop_one", "--data", str(data.root)]) == 2
@@ -323,9 +324,8 @@ KEY = 'c@nary+KEY/"4711-xyzQ9'
 def test_nothing_is_kept_of_what_a_server_is_started_with(tmp_path: Path, way: str) -> None:
     (tmp_path / "leaky.py").write_text(LEAKY)
     entry = {**ONE, "possible_answer": [["get_cart()"]], "expect": [{"call": "get_cart", "equals": {"a": 1}}]}
-    (tmp_path / "shop.jsonl").write_text(json.dumps(entry) + "\n")
     command = f"API_KEY={shlex.quote(KEY)} {shlex.join([sys.executable, str(tmp_path / 'leaky.py'), way])}"
-    found = run(open_data(str(tmp_path / "shop.jsonl")), "oracle:", settings=settings(command))
+    found = run(data_of(tmp_path, entry), "oracle:", settings=settings(command))
     told = json.dumps(found.records)
     assert "[hidden]" in told
     assert "xyzQ9" not in told
