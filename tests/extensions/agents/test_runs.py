@@ -13,7 +13,7 @@ pytest.importorskip("mcp")
 
 from pytest_bfcl.cli import main
 from tests.extensions.agents.test_served import ONE, SEVERAL, SHOP
-from tests.plugin.conftest import Project, project, write_lines  # noqa: F401 - a fixture
+from tests.plugin.conftest import FULL, Project, project, question, write_lines  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +71,7 @@ def outcomes(records: list[dict[str, Any]]) -> dict[tuple[str, str, int], tuple[
 
 def test_repeats_models_workers_replay_and_comparison(shop: Project, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("shop.jsonl", *option(shop), "--bfcl-repeat=2", "--model", "fake:lazy")
-    alone = shop.run(*args, model="fake:good", data=None, out="alone")
+    alone = shop.run(*args, FULL, model="fake:good", data=None, out="alone")
     alone.assert_outcomes(passed=6, failed=2)
     assert len(lines_of(shop, "starts.txt")) == 8 + 6 + 7, (
         "a server for each trial, and for each part of an entry's proof"
@@ -116,8 +116,6 @@ def test_a_run_that_was_broken_off_goes_on(shop: Project) -> None:
 
 
 def test_beside_other_entries_and_in_prompting_mode(shop: Project) -> None:
-    from tests.plugin.conftest import question
-
     write_lines(shop.path / "mixed.jsonl", [ONE, question("simple_python_0")])
     gates = ("--bfcl-fail-under=own=90", "--bfcl-fail-under=mcp=90")
     result = shop.run("mixed.jsonl", *option(shop), *gates, model="oracle:@prompt", data=None)
