@@ -40,7 +40,7 @@ def loads(text: str) -> Any:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Event:
     """One server-sent event: its ``event:`` line, its joined ``data:`` lines, its bytes; ``ended`` by an empty line."""
 
@@ -49,9 +49,9 @@ class Event:
     raw: bytes
     ended: bool = True
 
-    @property
+    @cached_property
     def parsed(self) -> Any:
-        """The data as JSON, ``None`` for anything else."""
+        """The data as JSON, ``None`` for anything else; every rule reads it."""
         return loads(self.data)
 
 

@@ -52,14 +52,8 @@ def slack_for(variant: Variant) -> float:
 
 
 @pytest.mark.parametrize(
-    "variant",
-    [
-        pytest.param(
-            each, marks=[pytest.mark.slow] * (number % 5 > 0 or "schemas_generated" in each.fails), id=named(each)
-        )
-        for number, each in enumerate(FIRST)
-    ],
-)  # every fifth one: all of them take half a minute, and what shrinks a schema seconds
+    "variant", [each for each in (*FIRST[::3], *MESSAGES[::5], *TEXTS[::5]) if not each.fails & CHANCE], ids=named
+)
 def test_a_fault_is_found_by_its_checks(variant: Variant) -> None:
     outcomes = examine(variant.server(), variant.api, sorted(variant.fails), slack_s=slack_for(variant))
     assert states(outcomes, "broke") == variant.fails
@@ -71,20 +65,12 @@ def names_of(api: Api) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", [*CHAT, *RESPONSES, *MESSAGES, *TEXTS], ids=named)
+@pytest.mark.parametrize("variant", [*CHAT, *RESPONSES, *SHARED, *MESSAGES, *TEXTS], ids=named)
 def test_a_fault_is_found_by_its_checks_alone(variant: Variant) -> None:
+    """Faults that any API can have are found over Responses, too."""
     if variant.api not in OPENAI and "sdk_reads" in variant.fails:
         pytest.importorskip("openai")
     names = names_of(variant.api)
-    outcomes = examine(variant.server(), variant.api, sorted(names), slack_s=slack_for(variant))
-    assert states(outcomes, "broke") == variant.fails & names
-    assert states(outcomes, "error") == set()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", SHARED, ids=lambda variant: variant.name)
-def test_a_fault_that_any_api_can_have_is_found_over_responses(variant: Variant) -> None:
-    names = names_of("responses")
     outcomes = examine(variant.server(), variant.api, sorted(names), slack_s=slack_for(variant))
     assert states(outcomes, "broke") == variant.fails & names
     assert states(outcomes, "error") == set()
