@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--one", choices=HOW, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        _counted(args.one, FEW)  # what is imported and kept for all entries
+        _carried_out(args.one, contextlib.nullcontext(), FEW)  # what is imported and kept for all entries
         told = [_counted(args.one, count) for count in (FEW, MANY)]
         sys.__stdout__.write("\n" + json.dumps(told) + "\n")
         return 0
@@ -65,13 +65,17 @@ def _in_process_of_its_own(how: str) -> list:  # type: ignore[type-arg]
 
 def _counted(how: str, count: int) -> dict[str, object]:
     counter = _Counter()
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        os.chdir(folder)
-        {"run": _run, "plugin": _plugin}[how](counter, count)
+    _carried_out(how, counter, count)
     return {"calls": sum(counter.names.values()), "rooms": counter.rooms, "names": counter.names}
 
 
-def _run(counter: _Counter, count: int) -> None:
+def _carried_out(how: str, counter: contextlib.AbstractContextManager[None], count: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        os.chdir(folder)
+        {"run": _run, "plugin": _plugin}[how](counter, count)
+
+
+def _run(counter: contextlib.AbstractContextManager[None], count: int) -> None:
     from pytest_bfcl.session.evaluation import open_data
 
     data = open_data("bundled")
@@ -79,7 +83,7 @@ def _run(counter: _Counter, count: int) -> None:
         pytest_bfcl.run(data, ["oracle:"], categories=["simple_python"], sample=count, out=Path("out"))
 
 
-def _plugin(counter: _Counter, count: int) -> None:
+def _plugin(counter: contextlib.AbstractContextManager[None], count: int) -> None:
     import pytest
 
     which = ["--bfcl-data=bundled", "--bfcl-categories=simple_python", f"--bfcl-sample={count}"]

@@ -134,14 +134,14 @@ class Budget:
     finished, so the cost may exceed it.
     """
 
-    def __init__(self, limit_usd: float | None, price: Price) -> None:
+    def __init__(self, limit_usd: float | None, price: Price | None) -> None:
         self.limit_usd = limit_usd
         self.price = price
         self.spent_usd = 0.0
 
     def charge(self, reply: Reply) -> None:
         """Count one live reply."""
-        if self.price.input is not None or self.price.output is not None:
+        if self.price is not None:
             self.spent_usd += reply_cost(reply, self.price) or 0.0
 
     def stop_reason(self) -> str | None:

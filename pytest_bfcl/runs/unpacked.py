@@ -88,7 +88,7 @@ def _revision_of(path: Path) -> tuple[Path, str] | None:
         if _REVISION.fullmatch(revision) is None:
             raise UsageError(f"{clean(revision)!r:.80} is no revision of {repository}")
         return Path(repository), revision
-    if path.is_dir() and _is_repository(path) and not any(next(path.rglob(name), None) for name in (*_PATHS, LINES)):
+    if _is_repository(path) and not any(next(path.rglob(name), None) for name in (*_PATHS, LINES)):
         return path, ""
     return None
 

@@ -92,7 +92,7 @@ class Contender:
         self.label = label
         self.spec = spec
         self.price = price
-        self.budget = budget or Budget(None, price or Price())
+        self.budget = budget or Budget(None, price)
         self.on_switch: Callable[[Contender, AdapterError], None] | None = None
         self.switches = switches
         """Whether mode ``auto`` is still open."""
@@ -146,7 +146,7 @@ class Contender:
             spec=spec,
             switches=chosen is None and settled is None,
             price=price,
-            budget=Budget(limit / budget_share if limit is not None else None, price or Price()),
+            budget=Budget(limit / budget_share if limit is not None else None, price),
         )
         contender._reading = TextReading(settings.for_model(spec.text).decoder)
         return contender
@@ -156,7 +156,7 @@ class Contender:
         """The contender of a caller's own adapter, or of anything `as_model` takes."""
         model: Model = adapter if hasattr(adapter, "generate") and hasattr(adapter, "spec") else as_model(adapter)
         price = _price_of(model, settings)
-        budget = Budget(settings.budget_usd, price or Price())
+        budget = Budget(settings.budget_usd, price)
         contender = cls(model.spec, lambda mode: model, mode=model.mode, price=price, budget=budget)
         contender.given = adapter
         return contender
@@ -244,8 +244,7 @@ class Contender:
         """Count a live reply; one to a request with tools settles the mode."""
         if request.functions:
             self.switches = False
-        if self.price is not None:
-            self.budget.charge(reply)
+        self.budget.charge(reply)
 
     def refused(self, error: AdapterError) -> None:
         """The endpoint takes no tools: ask in prompting mode from now on."""

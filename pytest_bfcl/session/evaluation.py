@@ -78,7 +78,7 @@ def run(
             whole = _whole_run(entries, model, settings, out, selection, gates, model_info)
             whole.open_runner(search, cluster)
             try:
-                return asyncio.run(whole.carry_out(progress, said or (lambda text: None)))
+                return asyncio.run(whole.carry_out(progress, said))
             except KeyboardInterrupt:
                 if whole.result is None:
                     raise
@@ -132,7 +132,7 @@ async def arun(
     selection = _selection(categories, ids, sample, shard)
     whole = _whole_run(entries, model, settings, out, selection, gates, model_info)
     whole.open_runner(search, cluster)
-    return await whole.carry_out(progress, said or (lambda text: None))
+    return await whole.carry_out(progress, said)
 
 
 def dry_run(

@@ -147,7 +147,7 @@ class Outside:
 
 def search_behind(dataset: DataSet, entry: Entry, settings: Settings) -> object:
     """The provider of an entry's web tools, if it has them; its results are not stored."""
-    return Outside(settings, Store()).search(entry, dataset) if entry.involved_classes else None
+    return Outside(settings, Store()).search(entry, dataset)
 
 
 RESERVE = 24

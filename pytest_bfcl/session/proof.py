@@ -263,15 +263,14 @@ class PlayedAlone:
         self._left: dict[str, int] = {}
 
     async def check(
-        self, entry: Entry, transcript: Transcript, model: Model, play: Callable[[Model], Awaitable[Transcript]]
+        self, entry: Entry, transcript: Transcript, model: Any, play: Callable[[Model], Awaitable[Transcript]]
     ) -> None:
         """Play the entry in a new process if it failed after others passed; ``play`` holds the conversation.
 
-        Concerns models with a method ``fresh`` (agents in their own processes) whose process had played others.
+        ``model`` has a method ``fresh`` (agents in their own processes); nothing is done unless its process is known.
         """
-        fresh: Callable[[], Any] | None = getattr(model, "fresh", None)
         before = transcript.extra.get(PLAYED_BEFORE)
-        if fresh is None or before is None:
+        if before is None:
             return
         if self._is_right(entry, transcript):
             self._passed.add(model.spec)
@@ -279,7 +278,7 @@ class PlayedAlone:
         if not before or model.spec not in self._passed or self._left.setdefault(model.spec, MOST) <= 0:
             return
         self._left[model.spec] -= 1
-        alone = fresh()
+        alone = model.fresh()
         with contextlib.suppress(BenchmarkError):  # it says nothing of the first play
             right = self._is_right(entry, await play(alone))
             transcript.extra[ALONE] = "passed" if right else "failed"

@@ -280,7 +280,7 @@ class Run:
         """Why the run counts as stopped if it has only errors, earlier parts included."""
         if self._answered or self.earlier.settled or not (self.counts or self.earlier.errored):
             return None
-        earlier = self.directory.records() if self.directory is not None and self.earlier.errored else ()
+        earlier = self.directory.records() if self.directory is not None else ()
         return None if any(map(got_an_answer, earlier)) else "no request got an answer"
 
     def end(self, stopped: str | None) -> None:

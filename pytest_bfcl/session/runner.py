@@ -21,6 +21,7 @@ from pytest_bfcl.runs.journal import ReplyKey
 from pytest_bfcl.runs.results import skipped_record
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
+from pytest_bfcl.session.earlier import base_of
 from pytest_bfcl.session.outside import Outside, Store, room_for
 from pytest_bfcl.session.proof import PlayedAlone, Proofs, is_at_risk
 from pytest_bfcl.session.records import errored_record, judged_record
@@ -346,8 +347,7 @@ class Runner:
 
     def _switched(self, contender: Contender, error: AdapterError) -> None:
         self._skips.clear()
-        name = contender.spec.base if contender.spec is not None else contender.label
-        self._note(f"{name} refuses tools ({error}): the whole run is asked in prompting mode")
+        self._note(f"{base_of(contender.label)} refuses tools ({error}): the whole run is asked in prompting mode")
         if self._on_switch is not None:
             self._on_switch(contender)
 

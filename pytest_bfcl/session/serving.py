@@ -142,10 +142,9 @@ def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], S
     """Models with a name each, and settings with the addresses of their servers. Raises `UsageError`. No request is
     sent if every model has a name, or if the run starts the engine.
     """
-    specs = list(map(parse_spec, models))
-    if settings.serve is not None or not any(map(needs_a_name, specs)):
+    if settings.serve is not None:
         return list(models), settings
-    found = [named_spec(spec, settings.base_url) for spec in specs]
+    found = [named_spec(parse_spec(model), settings.base_url) for model in models]
     served = {spec.base: url for spec, url in found if url}
     return [spec.text for spec, _ in found], replace(settings, served={**settings.served, **served})
 

@@ -191,8 +191,9 @@ class WholeRun:
 
     def _stage(self, question: Trial, stage_id: str) -> Trial:
         """The trial of a write stage outside the selection."""
-        ref = self.data.find(stage_id)
-        return Trial.of(ref or self.data.entry(stage_id), question.contender, self.data, question.repeat)
+        if (ref := self.data.find(stage_id)) is None:
+            raise UsageError(f"{question.entry_id} needs {stage_id}, which the {self.data.name} data do not have")
+        return Trial.of(ref, question.contender, self.data, question.repeat)
 
     def _skip_reason(self, category: str) -> str | None:
         """Why nothing of a category can be measured, as far as this process knows."""
@@ -220,13 +221,14 @@ class WholeRun:
     # -- running it ----------------------------------------------------------------------------------------------
 
     async def carry_out(
-        self, progress: Callable[[ResultLine], None] | None = None, said: Callable[[str], None] = lambda text: None
+        self, progress: Callable[[ResultLine], None] | None = None, said: Callable[[str], None] | None = None
     ) -> RunResult:
         """Run all remaining trials, then write summary and gates. ``said`` receives messages before the first request:
         the estimated cost, the start of engines.
         """
         from pytest_bfcl.session.estimate import cost_lines
 
+        said = said or (lambda text: None)
         trials = self.planned()
         run = self.run
         run.plan([(each.entry_id, each.category) for each in self.selected], len(trials))

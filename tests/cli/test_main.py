@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -11,29 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.cli import available, main
+from pytest_bfcl import __version__
+from pytest_bfcl.cli import available, fetch, main
+from pytest_bfcl.failures import HarnessError
 from tests.patience import patience
-
-
-def write_entry(path: Path, **changes: object) -> Path:
-    entry = {
-        "id": "simple_python_0",
-        "question": [[{"role": "user", "content": "Ring twice."}]],
-        "function": [
-            {
-                "name": "ring",
-                "description": "Rings.",
-                "parameters": {
-                    "type": "dict",
-                    "properties": {"times": {"type": "integer", "description": "How often."}},
-                    "required": ["times"],
-                },
-            }
-        ],
-        "possible_answer": [{"ring": {"times": [2]}}],
-    }
-    path.write_text(json.dumps({**entry, **changes}), encoding="utf-8")
-    return path
+from tests.plugin.conftest import question, write_lines
 
 
 def test_help_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,11 +22,6 @@ def test_help_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(words) == 0
         shown = capsys.readouterr().out
         assert all(f"  {verb} " in shown for verb in available())
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    from pytest_bfcl import __version__
-
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"pytest-bfcl {__version__}\n"
 
@@ -95,9 +71,6 @@ def test_fetch_twice(
 
 
 def test_interrupts_and_our_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_bfcl.cli import fetch
-    from pytest_bfcl.failures import HarnessError
-
     def raises(error: BaseException) -> object:
         def run(_: object) -> int:
             raise error
@@ -110,9 +83,9 @@ def test_interrupts_and_our_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_validate_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = write_entry(tmp_path / "a.jsonl")
-    second = write_entry(tmp_path / "b.jsonl", id="other", possible_answer=[{"rang": {}}])
+    first, again = (write_lines(tmp_path / f"{name}.jsonl", [question("simple_python_0")]) for name in "ac")
+    second = write_lines(tmp_path / "b.jsonl", [question("other", possible_answer=[{"rang": {}}])])
     assert main(["validate", str(first), str(second)]) == 1
     assert f"{second}:1: other: possible_answer[0]: the answer calls 'rang'" in capsys.readouterr().out
-    assert main(["validate", str(first), str(write_entry(tmp_path / "c.jsonl"))]) == 2
-    assert f"stands in {first}:1 and in {tmp_path / 'c.jsonl'}:1" in capsys.readouterr().err
+    assert main(["validate", str(first), str(again)]) == 2
+    assert f"stands in {first}:1 and in {again}:1" in capsys.readouterr().err

@@ -67,7 +67,7 @@ def outside(folder: Path) -> set[Path]:
     return {path for path in folder.iterdir() if path.name not in ("run", "out")}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_damaged_run_is_survived(good: Path, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

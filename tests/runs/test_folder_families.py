@@ -13,35 +13,25 @@ from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.decoders import HANDLERS
 from pytest_bfcl.formats.table import find_decoder
-from pytest_bfcl.rescoring import open_data, score_lines
+from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.runs.official_layout import has_calls, output_of, reading_of
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.session.evaluation import run
+from tests.plugin.conftest import write_lines
 
 CALL = {"name": "shop.find", "arguments": {"what": "tea"}}
-ENTRY = {
-    "function": [
-        {
-            "name": "shop.find",
-            "description": "Finds things.",
-            "parameters": {
-                "type": "dict",
-                "properties": {"what": {"type": "string", "description": "What."}},
-                "required": ["what"],
-            },
-        }
-    ],
-    "possible_answer": [{"shop.find": {"what": ["tea"]}}],
-}
+SHOP = {
+    "name": "shop.find", "description": "Finds things.",
+    "parameters": {"type": "dict", "properties": {"what": {"type": "string", "description": "What."}},
+                   "required": ["what"]},
+}  # fmt: skip
+ENTRY = {"function": [SHOP], "possible_answer": [{"shop.find": {"what": ["tea"]}}]}
 HERMES = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
 
 
 def folder(root: Path, model: str, *results: Any, category: str = "simple_python") -> Path:
-    file = root / model / "non_live" / f"BFCL_v4_{category}_result.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"id": f"{category}_{n}", "result": result}) for n, result in enumerate(results)]
-    file.write_text("\n".join(lines) + "\n")
-    return root / model
+    lines = [{"id": f"{category}_{n}", "result": result} for n, result in enumerate(results)]
+    return write_lines(root / model / "non_live" / f"BFCL_v4_{category}_result.json", lines).parents[1]
 
 
 def valid(path: Path, **options: Any) -> list[Any]:
@@ -101,23 +91,21 @@ CALLS, TEXTS = [{"shop_find": "{}"}], "No."
 
 
 DOTTED = [{"shop.find": "{}"}]
-BOTH = "names with underscores (1 of the called ones prove it)"
+UNDERSCORES, WITH_DOTS = (f"names with {each} (1 of the called ones prove it)" for each in ("underscores", "dots"))
 
 
 @pytest.mark.parametrize(
     ("model", "results", "how", "underscores", "other", "proof"),
     [
-        ("somebody-FC", [DOTTED], {}, False, None, "names with dots (1 of the called ones prove it)"),
+        ("somebody-FC", [DOTTED], {}, False, None, WITH_DOTS),
         ("somebody-FC", [TEXTS], {}, True, None, ""),
         ("somebody-FC", [DOTTED], {"underscore_names": True}, True, None, ""),
         ("gpt-4o-2024-11-20-FC", [CALLS], {}, True, None, ""),
-        ("gpt-4o-2024-11-20-FC", [DOTTED], {}, False, ("leaderboard", "fc", True),
-        "names with dots (1 of the called ones prove it)"),
-        ("qwen3-235b-a22b-instruct-2507-FC", [CALLS], {}, False, ("evidence", "fc", True), BOTH),
-        ("Qwen_Qwen3-8B", [CALLS], {}, False, ("evidence", "fc", True), f"native calls, {BOTH}"),
+        ("gpt-4o-2024-11-20-FC", [DOTTED], {}, False, ("leaderboard", "fc", True), WITH_DOTS),
+        ("qwen3-235b-a22b-instruct-2507-FC", [CALLS], {}, False, ("evidence", "fc", True), UNDERSCORES),
+        ("Qwen_Qwen3-8B", [CALLS], {}, False, ("evidence", "fc", True), f"native calls, {UNDERSCORES}"),
         ("Qwen_Qwen3-8B", [[{"find": "{}"}]], {}, False, ("evidence", "fc", True), "native calls"),
-        ("Qwen_Qwen3-8B", [DOTTED], {}, False, ("evidence", "fc", False),
-         "native calls, names with dots (1 of the called ones prove it)"),
+        ("Qwen_Qwen3-8B", [DOTTED], {}, False, ("evidence", "fc", False), f"native calls, {WITH_DOTS}"),
         ("Qwen_Qwen3-8B", [CALLS], {"mode": "prompt"}, False, None, ""),
         ("Qwen_Qwen3-8B", [TEXTS], {}, False, None, ""),
     ],
@@ -159,20 +147,15 @@ def lines(*names: str, **more: Any) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def verdicts_of(found: list[dict[str, Any]], **how: Any) -> list[bool]:
-    return [verdict["valid"] for verdict in score_lines(found, **how)]
-
-
 @pytest.mark.parametrize("name", [DOTS, UNDER])
 def test_a_stored_message_needs_nothing_said(name: str) -> None:
-    assert verdicts_of(lines(name)) == [True]
+    assert [verdict["valid"] for verdict in score_lines(lines(name))] == [True]
     assert reward(ENTRY, lines(name)[0]["output"]) == 1.0
 
 
 def test_the_verb_tells_once_what_it_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = {**lines(DOTS)[0], "id": "simple_python_7", "output": "[shop.find(what='tea')]"}
-    file = tmp_path / "answers.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in [*lines(UNDER, UNDER), text]))
+    file = write_lines(tmp_path / "answers.jsonl", [*lines(UNDER, UNDER), text])
 
     def scored(*options: str) -> tuple[int, list[Any], str]:
         code = main(["score", str(file), *options])
@@ -192,37 +175,26 @@ def test_the_verb_tells_once_what_it_found_out(tmp_path: Path, capsys: pytest.Ca
 
 CONTRADICTED = {
     # a model whose calls the leaderboard expects with dots; texts expected of a prompting model; dots, not underscores
-    "qwen3-235b-a22b-instruct-2507-FC": (lambda: [{UNDER: '{"what": "tea"}'}], "evidence", [False, True]),
-    "Qwen_Qwen3-8B": (lambda: [{UNDER: '{"what": "tea"}'}], "evidence", [False, True]),
-    "gpt-4o-2024-11-20-FC": (lambda: [{DOTS: '{"what": "tea"}'}], "leaderboard", [True, False]),
+    "qwen3-235b-a22b-instruct-2507-FC": (UNDER, "evidence", [False, True]),
+    "Qwen_Qwen3-8B": (UNDER, "evidence", [False, True]),
+    "gpt-4o-2024-11-20-FC": (DOTS, "leaderboard", [True, False]),
 }
 
 
 @pytest.fixture(scope="module")
-def own_data(own_file: Path) -> Any:
-    return open_data(own_file)
-
-
-@pytest.fixture(scope="module")
 def own_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("data") / "tea.jsonl"
-    entry = {
-        "id": "simple_python_0",
-        "category": "simple_python",
-        **ENTRY,
-        "question": [[{"role": "user", "content": "Tea?"}]],
-    }
-    path.write_text(json.dumps(entry) + "\n")
-    return path
+    question = [[{"role": "user", "content": "Tea?"}]]
+    entry = {"id": "simple_python_0", "category": "simple_python", **ENTRY, "question": question}
+    return write_lines(tmp_path_factory.mktemp("data") / "tea.jsonl", [entry])
 
 
 @pytest.mark.parametrize("model", CONTRADICTED)
 def test_both_scores_where_calls_contradict_the_table(
-    own_data: Any, own_file: Path, tmp_path: Path, model: str, capsys: pytest.CaptureFixture[str]
+    own_file: Path, tmp_path: Path, model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stored, by, both = CONTRADICTED[model]
-    path = folder(tmp_path, model, stored())
-    result = run(own_data, f"replay:{path}", out=tmp_path / "run")
+    name, by, both = CONTRADICTED[model]
+    path = folder(tmp_path, model, [{name: '{"what": "tea"}'}])
+    result = run(own_file, f"replay:{path}", out=tmp_path / "run")
     (line,) = result.records
     assert [line["outcome"] == "passed", line["other_reading"]["outcome"] == "passed"] == both
     assert line["other_reading"]["by"] == by
@@ -238,9 +210,5 @@ def test_both_scores_where_calls_contradict_the_table(
     assert result.notes == (f"{name}: {asked['read_as']}",)
     assert main(["score", str(path), "--data", str(own_file)]) == 0
     assert "the leaderboard says 0.0 % (0 of 1), the evidence says 100.0 % (1 of 1)" in capsys.readouterr().err
-    again = run(own_data, f"replay:{tmp_path / 'run'}")  # a run of it is read the same way
+    again = run(own_file, f"replay:{tmp_path / 'run'}")  # a run of it is read the same way
     assert again.summary["models"][name]["remarks"] == summary["remarks"]
-
-
-def call(name: str, **more: Any) -> dict[str, Any]:
-    return {"id": "simple_python_0", "output": [{"name": name, "arguments": "{}"}], **more}

@@ -17,7 +17,14 @@ from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs import directory
-from pytest_bfcl.runs.comparability import MODEL, Purpose, comparability, published_comparability
+from pytest_bfcl.runs.comparability import (
+    MODEL,
+    Comparability,
+    Difference,
+    Purpose,
+    comparability,
+    published_comparability,
+)
 from pytest_bfcl.runs.directory import RunDirectory, join_selections, missing_shards, same_results
 from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint, clean_url
 from pytest_bfcl.runs.journal import Requests
@@ -156,6 +163,18 @@ def test_runs_that_asked_other_services_differ(search: str | None, told: bool) -
     assert ("search: auto" in comparability(own, other, Purpose.MODELS).sentence) is told
 
 
+@pytest.mark.parametrize(("count", "listed"), [(1, "0"), (4, "0 1 2 3"), (5, "0 1 2 also:_3,_4")])
+def test_so_many_differences_are_listed(count: int, listed: str) -> None:
+    """A message has at most five lines."""
+    found = Comparability(tuple(Difference("test", str(number)) for number in range(count)), ())
+    assert found.listed().splitlines() == [f"  {each}".replace("_", " ") for each in listed.split()]
+
+
+def test_a_run_that_does_not_say_its_repeats_has_one() -> None:
+    unsaid = {name: value for name, value in BASE.conditions.items() if name != "repeat"}
+    assert comparability(replace(BASE, conditions=unsaid), BASE, Purpose.MODELS).same
+
+
 def test_fingerprints() -> None:
     def rows() -> Iterator[Any]:
         for settings, data in product(SETTINGS, (DATA, OwnData)):
@@ -235,6 +254,13 @@ def test_readings(names: Any) -> None:
             yield readings.sentences()
 
     same_as_recorded(HERE / f"readings_{names}.jsonl", rows())
+
+
+def test_a_model_without_a_proof_in_the_first_lines_is_learnt_about_later() -> None:
+    readings = Readings(None, "auto", None)
+    readings.learn([{"id": "parallel_0", "model": "a", "output": [CALL]}], lambda line: ["f"])
+    found = readings.transcript({"id": "parallel_1", "model": "a", "output": [WIRED]}, lambda: ["math.add"])
+    assert found.underscore_names
 
 
 STORED = [

@@ -22,7 +22,7 @@ from pytest_bfcl.selection.sharding import ShardItem, shard_of
 from pytest_bfcl.session import closing, records
 from pytest_bfcl.session.evaluation import RunInterrupted, arun, judged_record, open_data, run, score_lines
 from pytest_bfcl.session.whole_run import WholeRun
-from pytest_bfcl.settings import Settings
+from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 from tests.plugin.conftest import call, question, write_lines
 
@@ -90,7 +90,9 @@ def test_a_sample_of_given_entries_is_drawn_by_the_seed() -> None:
     drawn = [
         [
             line["id"]
-            for line in asyncio.run(arun(ENTRIES, "oracle:@fc", sample=3, settings=Settings(seed=seed))).records
+            for line in asyncio.run(
+                arun(ENTRIES, "oracle:@fc", sample=3, settings=Settings(seed=seed, price=Price(1, 2)))
+            ).records
         ]
         for seed in (0, 0, 1)
     ]
@@ -98,6 +100,7 @@ def test_a_sample_of_given_entries_is_drawn_by_the_seed() -> None:
     assert all(len(ids) == 3 and {*ids} < {entry.id for entry in ENTRIES} for ids in drawn)
 
 
+ORPHAN = ENTRIES[0].model_copy(update={"id": "memory_kv_0-a-0", "category": "memory_kv", "depends_on": ["nosuch_0"]})
 OTHERS = {**SPLIT, "name": "s", "data": {"name": "x", "version": "1", "sha256": "0"}}
 
 
@@ -105,6 +108,7 @@ OTHERS = {**SPLIT, "name": "s", "data": {"name": "x", "version": "1", "sha256": 
     ("model", "options", "why"),
     [
         (7, {}, "returned int"),
+        ("oracle:", {"entries": [ORPHAN]}, "memory_kv_0-a-0 needs nosuch_0, which the bundled data"),
         ("gpt-4o", {}, "names no provider"),
         ("oracle:", {"categories": ["poetry"]}, "poetry"),
         ("anthropic:m", {}, r"ANTHROPIC_API_KEY is not set\nwhat to do: export ANTHROPIC_API_KEY"),
@@ -117,7 +121,7 @@ def test_a_wrong_argument_leaves_no_run_and_shows_the_callers_line_alone(
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(UsageError, match=why) as caught:
-        run("bundled", model, out=tmp_path / "run", **options)
+        run(**{"entries": "bundled", "model": model, "out": tmp_path / "run", **options})
     assert len(caught.traceback) == 2  # this test and the public function
     assert not (tmp_path / "run").exists()
 

@@ -99,14 +99,23 @@ def test_an_entry_is_proved_again_only_after_a_change_which_is_named(tmp_path: P
 
 @pytest.mark.parametrize("why", ["weakness", "error"])
 def test_what_failed_is_no_proof(tmp_path: Path, server: Server, why: str) -> None:
-    path = written(tmp_path)
-    for count in (1, 2):
+    """It fails again in the same run, and in the next one; a server that did not answer is asked for the next entry."""
+    data, proofs = open_data(str(written(tmp_path))), Proofs(Settings(mcp={"shop": COMMAND}))
+    entry = data.entry("kept")
+
+    async def required() -> None:
         setattr(server, why, "no good")
-        with pytest.raises(HarnessError, match="no good"):
-            proved(path)
-        assert (server.asked, len(server.played)) == (count, count if why == "weakness" else 0)
-    setattr(server, why, "")
-    assert proved(path) == []
+        for _ in range(2):
+            with pytest.raises(HarnessError, match="no good"):
+                await proofs.require(entry, data.texts)
+        setattr(server, why, "")
+        await proofs.require(entry.model_copy(update={"id": "other"}), data.texts)
+
+    asyncio.run(required())
+    assert (server.asked, server.played) == ((1, ["kept", "other"]) if why == "weakness" else (2, ["other"]))
+    setattr(server, why, "no good")
+    with pytest.raises(HarnessError, match="no good"):
+        proved(written(tmp_path))
 
 
 @pytest.mark.parametrize(("count", "more"), [(SHOWN_CHANGES, ""), (SHOWN_CHANGES + 2, " and 2 more")])

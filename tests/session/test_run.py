@@ -191,6 +191,18 @@ def test_the_summary_is_ready_with_the_last_line(tmp_path: Path, monkeypatch: py
     assert numbers(repeated)["passed"] == 3
 
 
+@pytest.mark.parametrize(
+    ("lines", "judge", "verdict"), [(IDS, True, "passed"), (IDS, False, "none"), ([], True, "none")]
+)
+def test_a_gate_judges_what_was_measured(lines: list[str], judge: bool, verdict: str) -> None:
+    run = run_at(None, fail_under=["simple_python=1"])
+    run.open()
+    for name in lines:
+        run.take(line(name))
+    run.end(None)
+    assert run.close(judge=judge)["gate"]["verdict"] == verdict
+
+
 @pytest.mark.parametrize(("planned", "entries"), [(IDS, 4), (IDS[:1], 2), ([], 2)])
 def test_entries_that_nobody_planned_are_counted_too(planned: list[str], entries: int) -> None:
     run = run_at(None)
@@ -327,7 +339,7 @@ def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Pa
     again.plan([(IDS[2], "simple_python")], 3)
     assert (again.planned, again.fingerprint().planned) == (4, 4)
     again.release()
-    assert not run_at(None).is_part
+    assert (run_at(None).is_part, run_at(None).planned) == (False, 0)
 
 
 def test_a_switch_is_written_down_at_once(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Outside, Store
 from pytest_bfcl.session.proof import PlayedAlone, Proofs
 from pytest_bfcl.session.records import errored_record
-from pytest_bfcl.session.runner import Runner
+from pytest_bfcl.session.runner import STOPPING, Runner
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
@@ -88,6 +88,8 @@ def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_pa
         with pytest.raises(RunStopped) as stopped:
             for trial in asked[1:]:
                 await runner.record(trial)
+        await runner.end_conversations()
+        assert getattr(runner.store.journal, "ended", None) == STOPPING, "nothing more is sent"
         await runner.aclose()
         return stopped.value.reason
 

@@ -54,6 +54,8 @@ class Kept:
     def close(self, summary: Any) -> None:
         if self.trouble == "close":
             raise OSError("not sent")
+        if self.trouble == "ours":
+            raise UsageError("no space there")
         self.summary = summary
 
 
@@ -112,6 +114,7 @@ def without() -> RunResult:
         ("all", "{n} of {n} lines not taken: SystemExit"),
         ("changes", ""),
         ("close", "sink mine: OSError: not sent"),
+        ("ours", "sink mine: no space there"),
         ("hangs", "of {n} lines not taken: it did not end within"),
         ("narrow", "lines not taken: it is too slow"),
     ],

@@ -16,13 +16,16 @@ from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import outside, serving, whole_run
 from pytest_bfcl.session import run as run_module
 from pytest_bfcl.session.closing import run_board
-from pytest_bfcl.session.evaluation import dry_run, run
+from pytest_bfcl.session.earlier import EarlierParts
+from pytest_bfcl.session.evaluation import dry_run, open_data, run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.whole_run import NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
 from tests.plugin.conftest import question, write_lines
 from tests.session.test_run import run_at
+
+from .conftest import Answering
 
 resource = pytest.importorskip("resource")
 PICKED: dict[str, Any] = {"ids": ["simple_python_1", "simple_python_2"]}
@@ -85,12 +88,22 @@ def test_an_engine_that_ended_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.stopped, found.records) == ("the engine ended", [])
 
 
+class Remote:
+    """A runner, but not to be seen as one of this process."""
+
+    def __init__(self, held: Runner) -> None:
+        self.__dict__["held"] = held
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.held, name)
+
+
 class Elsewhere:
     """A place whose conversations are held in this process after all."""
 
-    def runner(self, data: Any, contenders: Any, settings: Any, earlier: Any, path: Any, **more: Any) -> Runner:
+    def runner(self, data: Any, contenders: Any, settings: Any, earlier: Any, path: Any, **more: Any) -> Any:
         self.asked = (data.name, [each.label for each in contenders], path, sorted(more))
-        return Runner(data, contenders, settings, Store(path), **more)
+        return Remote(Runner(data, contenders, settings, Store(path), **more))
 
 
 def test_conversations_at_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,6 +116,12 @@ def test_conversations_at_another_place(monkeypatch: pytest.MonkeyPatch) -> None
     with_engines(monkeypatch)
     with pytest.raises(UsageError, match="starts engines on this machine only"):
         run("bundled", "oracle:@fc", cluster=place, settings=SETTINGS, **PICKED)
+    feeder = SimpleNamespace(place_at=lambda address: place if address == "auto" else None)
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: name)
+    monkeypatch.setattr(entry_points, "load", lambda point, what: feeder if point == "ray" else None)
+    model = Answering()
+    model.check_key = pytest.fail  # type: ignore[attr-defined]  # other machines may have a key
+    assert run("bundled", model, cluster="auto", **PICKED).counts == {"simple_python": (0, 2)}
     monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
     with pytest.raises(UsageError, match="nothing installed holds conversations on 'ray'"):
         run("bundled", "oracle:@fc", cluster="auto", **PICKED)
@@ -239,11 +258,33 @@ def test_only_a_run_that_never_had_anything_leaves_no_directory(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("mode", "named", "priced"),
-    [("auto", "@fc", True), ("auto", "@prompt", False), ("prompt", "@prompt", True), ("prompt", "@fc", False),
-     ("prompt", "", True)],
+    ("mode", "settled", "named", "priced"),
+    [("auto", None, "@fc", True), ("auto", None, "@prompt", False), ("auto", "prompt", "@prompt", True),
+     ("auto", "prompt", "@fc", False), ("prompt", None, "@prompt", True), ("prompt", None, "@fc", False),
+     ("prompt", None, "", True)],
 )  # fmt: skip
-def test_a_price_of_ones_own_is_that_of_the_model_in_its_mode(mode: Any, named: str, priced: bool) -> None:
+def test_a_price_of_ones_own_is_that_of_the_model_in_its_mode(
+    mode: Any, settled: Any, named: str, priced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = EarlierParts(modes={"vllm:m": settled} if settled else {})
+    monkeypatch.setattr(EarlierParts, "read", lambda *about: earlier)
     info = {"models": {f"vllm:m{named}": {"input_price": 1, "output_price": 2}}}
     (found,) = dry_run("bundled", "vllm:m", settings=Settings(mode=mode), model_info=info, **PICKED).estimates
     assert (found.usd is not None) is priced
+
+
+def test_what_a_process_reaches_is_opened_once_and_closed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Any] = []
+
+    def opened(*about: Any, **how: Any) -> Any:
+        made = SimpleNamespace()
+        made.close = lambda: closed.append(made)
+        return made
+
+    monkeypatch.setattr(outside, "Services", opened)
+    data, reached = open_data("bundled"), outside.Outside(Settings(), Store())
+    first = reached.services(data)
+    assert reached.services(data) is first
+    reached.close()
+    assert closed == [first]
+    assert reached.services(data) is not first

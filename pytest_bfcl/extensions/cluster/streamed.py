@@ -182,11 +182,11 @@ class StreamedStore(Store):
 class DriverBudget(Budget):
     """The budget of one contender on an actor: the driver receives the cost of replies and stops the run."""
 
-    def __init__(self, outbox: Outbox, label: str, price: Price) -> None:
+    def __init__(self, outbox: Outbox, label: str, price: Price | None) -> None:
         super().__init__(None, price)
         self._outbox, self._label = outbox, label
 
     def charge(self, reply: Reply) -> None:
         """Report the cost of a live reply to the driver."""
-        if cost := reply_cost(reply, self.price):
+        if self.price is not None and (cost := reply_cost(reply, self.price)):
             self._outbox.put(Spent(self._label, cost))

@@ -30,7 +30,7 @@ from pytest_bfcl.runs.results import written
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.trial import Trial
-from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class WorkerMain:
             _ = contender.model  # what is wrong with it is said now, not with every entry
         contender.label = sent.label
         contender.price = sent.price
-        contender.budget = DriverBudget(self._outbox, sent.label, sent.price or Price())
+        contender.budget = DriverBudget(self._outbox, sent.label, sent.price)
         return contender
 
     # -- at work -------------------------------------------------------------------------------------------------
