@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from pytest_bfcl.cli import main
 from pytest_bfcl.failures import BenchmarkError, UsageError
 
 RECORD = "RECORD"
@@ -55,3 +59,29 @@ def plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(map(str, value))
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def markup(page: str) -> Iterator[str]:
+    """The lines of a page's body without scripts and pictures."""
+    body = page.partition("<body>")[2].replace("<wbr>", "")
+    bare = re.sub(r"<(script|svg)\b.*?</\1>", r"<\1>", body, flags=re.DOTALL)
+    yield from (line for each in bare.splitlines() if (line := " ".join(each.split())))
+
+
+def of_command(words: Sequence[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[list[Any]]:
+    """What a verb says, and the lines of the files that it makes in a folder, the working directory: [where, line]."""
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    capsys.readouterr()
+    yield ["$", f"{' '.join(words)} → {main(words)}"]
+    said = capsys.readouterr()
+    yield from (["out", line] for line in said.out.splitlines())
+    yield from (["err", line] for line in said.err.splitlines())
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file() or before.get(path) == path.stat().st_mtime_ns:
+            continue
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(folder).as_posix()
+        lines: Iterable[Any] = markup(text) if path.suffix == ".html" else text.splitlines()
+        if path.suffix == ".json" and text[:2] in ("[\n", "{\n"):
+            found = json.loads(text)
+            lines = found.items() if isinstance(found, dict) else found
+        yield from ([name, line] for line in lines)

@@ -149,9 +149,14 @@ def gap_notes(measurements: Iterable[Measurement], allow_missing: bool, *, allow
 def compare_models(
     measurement: Measurement, rules: str = "official", *, allow_missing: bool = False
 ) -> list[Comparison]:
-    """The models of one measurement: the first against every other, for instance native calls against prompting."""
+    """The models of one measurement: the first against every other, for instance native calls against prompting.
+
+    Raises `UsageError` without any, `IncompleteError` for gaps.
+    """
     notes = gap_notes((measurement,), allow_missing)
     models = measurement.models(rules)
+    if not models:
+        raise UsageError(f"{measurement.label} has no results: nothing can be compared")
     first, *others = models
     found = [_compared(models[first], models[other], (first, other), measurement, measurement) for other in others]
     for comparison in found:
