@@ -48,6 +48,7 @@ RUNS: dict[str, tuple[int, tuple[str, ...], tuple[str, ...], int, dict[str, Any]
     "both": (1, (SPEC, PROMPT), PART[:3], 2, {"started_at": "2026-03-04T02:00:00Z"}),
     "other": (3, (OTHER,), PART, 1, {"started_at": "2026-03-05T02:00:00Z"}),
     "whole": (1, (OTHER,), GROUPS["all_scoring"], 1, {"started_at": "2026-03-06T02:00:00Z"}),
+    "halted": (2, (SPEC,), PART[:2], 1, {"state": "stopped:budget", "started_at": "2026-03-08T02:00:00Z"}),
     "empty": (0, (SPEC,), (), 1, {}),
     "own": (0, (SPEC,), PART[:2], 1, {"started_at": "2026-03-07T02:00:00Z", "dataset_version": "2027.1"}),
 }
@@ -65,8 +66,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 for repeat in range(1, repeats + 1):
                     for line in lines(skill + (model == PROMPT), seed, model, categories, repeat):
                         run.append(line)  # type: ignore[arg-type]
+            run.state(facts.get("state", "finished"))
             run.write_summary(summarise(run.records(), fingerprint=run.fingerprint.to_dict()))
-            run.state("finished")
     (tmp_path / "info.toml").write_text(f'[models."{SPEC}"]\nname = "Tiny"\nlicence = "MIT"\ninput_price = 2\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
@@ -78,7 +79,7 @@ COMMANDS = {
     "compared": f"compare day-1 day-3 {FILES}",
     "several compared": "compare day-1 day-2 other --fail --json c.json",
     "compared by corrected rules": f"compare day-1 other --rules corrected --fail --margin 5 {FILES}",
-    "compared by the verified data": "compare day-1 other --rules verified",
+    "compared by the verified data": "compare day-1 other --rules verified --html c.html",
     "compared within": f"compare both {FILES}",
     "compared with nothing": "compare empty",
     "compared on what is shared": f"compare day-1 own --shared {FILES}",
@@ -87,10 +88,16 @@ COMMANDS = {
     "ranked": "leaderboard day-1 day-2 other both whole -o lb --model-info info.toml",
     "ranked officially": "leaderboard day-1 other whole -o lb --official",
     "over time": "leaderboard day-1 day-2 day-3 other own --history -o lb",
+    "over one night": "leaderboard day-1 --history -o lb",
+    "over nights with one that stopped": "leaderboard day-1 day-2 halted --history --allow-missing -o lb",
+    "ranked on what is shared": "leaderboard day-1 other halted --shared -o lb",
     "verified": "verify day-3 --reference day-1 --reference day-2 --html v.html --json v.json",
     "verified by one": "verify day-2 --reference day-1 --margin 90",
     "providers": "verify --table day-3 day-2 other --reference day-1 --html v.html --json v.json",
     "exported": "export day-1 -o e --as lab/tiny-FC",
+    "exported with questions": "export halted -o e --data bundled",
+    "exported to a file": "export day-1 -o e.csv",
+    "tables": "export day-1 other -o e --layout csv",
     "exported officially": "export day-1 whole -o e --layout csv --official --model-info info.toml",
     "flat": "export both --table t.csv",
 }  # fmt: skip
