@@ -354,12 +354,12 @@ def due_entries(data: DataSet, checker: str) -> Iterator[Entry]:
             yield entry
 
 
-def means(data: DataSet, checker: str, *, stride: int = 1) -> dict[str, float]:
+def means(data: DataSet, checker: str, *, stride: int = 1, names: Iterable[str] = POLICIES) -> dict[str, float]:
     """Policy → mean graded reward, over the entries in which it does something else than is due."""
     entries = list(islice(due_entries(data, checker), 0, None, stride))
     found = {}
-    for name, policy in POLICIES.items():
-        earned = [sum(rewards_of(Episode(entry, partial=True, texts=data.texts), policy))
+    for name in names:
+        earned = [sum(rewards_of(Episode(entry, partial=True, texts=data.texts), POLICIES[name]))
                   for entry in entries if differs(name, entry)]  # fmt: skip
         found[name] = sum(earned) / len(earned) if earned else 0.0
     return found

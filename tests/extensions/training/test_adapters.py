@@ -326,7 +326,8 @@ def poor_in_interactions(chosen: Tasks) -> list[str]:
 
 
 def test_an_oracle_earns_everything_through_verl() -> None:
-    assert poor_in_interactions(ours("prompt")) == poor_in_interactions(ours("prompt", *agentic())) == []
+    for chosen in (ours("prompt"), ours("prompt", *agentic())):
+        assert poor_in_interactions(replace(chosen, entries=chosen.entries[::3])) == []
 
 
 def test_verl_takes_what_else_it_passes_and_older_rows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -54,8 +55,8 @@ def test_a_turn_earns_when_it_ends_and_only_then() -> None:
 
 def test_calls_beyond_need_cost_unless_told_otherwise() -> None:
     """Three times the ground truth may pass; it is worth a ninth."""
-    passed = []
-    for entry in due_entries(OURS, "state"):
+    passed = 0
+    for entry in list(due_entries(OURS, "state"))[::3]:
         episode = Episode(entry, partial=True)
         rewards_of(episode, POLICIES["repeat"])
         if episode.verdict == 1.0 and any(entry.possible_answer or ()):
@@ -63,21 +64,27 @@ def test_calls_beyond_need_cost_unless_told_otherwise() -> None:
             free = Episode(entry, partial=True, call_cost=0)
             rewards_of(free, POLICIES["repeat"])
             assert free.reward == 1.0
-            passed.append(entry.id)
-    assert len(passed) > 5
+            passed += 1
+    assert passed > 2
 
 
-def assert_bounds(data: DataSet, stride: int = 1) -> None:
-    for place, checker in enumerate(("ast", "state")):
-        found = means(data, checker, stride=stride)
-        over = {name: mean for name, mean in found.items() if mean > bound(name, place) + 1e-9}
-        assert not over, over
+def over(data: DataSet, checker: str, stride: int = 1, names: Iterable[str] = POLICIES) -> dict[str, float]:
+    """The policies that earn more than their bound, and how much."""
+    found, place = means(data, checker, stride=stride, names=names), ("ast", "state").index(checker)
+    return {name: mean for name, mean in found.items() if mean > bound(name, place) + 1e-9}
 
 
 def test_no_cheap_policy_earns_more_than_its_bound() -> None:
-    assert_bounds(OURS, stride=6)
+    assert over(OURS, "ast", 6) == over(OURS, "state", 6, [*POLICIES][::5]) == {}
 
 
 @pytest.mark.slow
-def test_nor_on_the_official_entries(official: DataSet) -> None:
-    assert_bounds(official)
+@pytest.mark.parametrize("checker", ["ast", "state"])
+def test_nor_on_all_entries(checker: str) -> None:
+    assert over(OURS, checker) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", ["ast", "state"])
+def test_nor_on_the_official_entries(official: DataSet, checker: str) -> None:
+    assert over(official, checker) == {}

@@ -380,14 +380,14 @@ def test_a_set_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     from pytest_bfcl.extensions.training.generating import folder
 
     def words(name: str) -> list[str]:
-        return ["new", "tasks", "--simulators", "TicketAPI", "--n", "6", "--seed", "3", "-o", str(tmp_path / name)]
+        return ["new", "tasks", "--simulators", "TicketAPI", "--n", "4", "--seed", "3", "-o", str(tmp_path / name)]
 
     monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "cache"))
     assert main(words("whole")) == 0
     write, written = folder.Folder.write, []
 
     def killed(self: Any, place: Any) -> None:
-        if len(written) == 4:
+        if len(written) == 2:
             raise _Killed
         written.append(place)
         write(self, place)
@@ -399,7 +399,7 @@ def test_a_set_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     for name in ("multi_turn_base.jsonl", JOURNAL):
         with (torn / name).open("a") as file:
             file.write('{"id": "multi_t')
-    assert main(["new", "tasks", "--simulators", "TicketAPI", "--n", "7", "--seed", "3", "-o", str(torn)]) == 2
+    assert main(["new", "tasks", "--simulators", "TicketAPI", "--n", "5", "--seed", "3", "-o", str(torn)]) == 2
     assert main(words("torn")) == 0
     for file in (tmp_path / "whole").iterdir():
         assert (torn / file.name).read_bytes() == file.read_bytes(), file.name
