@@ -1,24 +1,20 @@
-"""An OpenAI-compatible server that answers entries of a data set rightly, for trainers' own loops (native calls).
-
-``python -m tests.extensions.training.oracle_server CATEGORY…`` prints its address, serves until standard input ends.
-"""
+"""An OpenAI-compatible server that answers entries of a data set rightly, for trainers' own loops (native calls)."""
 
 from __future__ import annotations
 
-import json
-import sys
-import threading
 from collections import Counter
-from collections.abc import Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
+
+from aiohttp import web
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models.oracle import answer
-from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode
+from tests.models.loopback import completion, in_thread, tool_call
 
 
 class Oracle:
@@ -48,17 +44,10 @@ class Oracle:
         turn = sum(now == "user" and before in ("assistant", "tool") for before, now in pairwise(roles))
         last = max(number for number, role in enumerate(roles) if role == "user")
         said = answer(entry, "fc", turn, roles[last:].count("assistant"))
-        calls = [
-            {"id": f"call_{n}", "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-            for n, c in enumerate(said.tool_calls)
-        ]
-        message = {"role": "assistant", "content": said.text, **({"tool_calls": calls} if calls else {})}
+        calls = [tool_call(call.name, call.arguments, f"call_{n}") for n, call in enumerate(said.tool_calls)]
+        message = {"content": said.text, **({"tool_calls": calls} if calls else {})}
         self.asked += 1
-        return {
-            "id": "x", "object": "chat.completion", "created": 1, "model": request.get("model", "oracle"),
-            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
-        }  # fmt: skip
+        return completion(message, "tool_calls" if calls else "stop")
 
 
 class _Known:
@@ -81,29 +70,13 @@ def _first(messages: list[dict[str, Any]]) -> str:
     return next(str(message["content"]) for message in messages if message["role"] == "user")
 
 
-def serve(oracle: Oracle) -> ThreadingHTTPServer:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            text = json.dumps(oracle.reply(body)).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+@contextmanager
+def serving_oracle(entries: Iterable[Entry]) -> Iterator[tuple[str, Oracle]]:
+    """Base URL of an OpenAI-compatible server, and what it was asked."""
+    oracle = Oracle(entries)
 
-        def log_message(self, *args: object) -> None: ...
+    async def handle(request: web.Request) -> web.Response:
+        return web.json_response(oracle.reply(await request.json()))
 
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128  # who comes is many at a time
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
-if __name__ == "__main__":
-    data = open_data("bundled")
-    made = serve(Oracle(data.load(ref) for name in sys.argv[1:] for ref in data.index(name)))
-    print(f"http://127.0.0.1:{made.server_address[1]}/v1", flush=True)
-    sys.stdin.read()
+    with in_thread(handle) as url:
+        yield url, oracle

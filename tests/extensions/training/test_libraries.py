@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.session.evaluation import open_data
-from tests.extensions.training.oracle_server import Oracle, serve
+from tests.extensions.training.oracle_server import serving_oracle
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PYTHONS = [path for path in os.environ.get("BFCL_TRAINERS", "").split(os.pathsep) if path]
 LIMIT_S = 1200
+BUNDLED = open_data("bundled")
 
 pytestmark = pytest.mark.slow
 
@@ -36,22 +37,22 @@ def python_with(module: str) -> str:
     pytest.skip(f"no Python with {module} in BFCL_TRAINERS")
 
 
-def told(module: str, program: list[str], folder: Path, path: str = "") -> Any:
-    """The JSON object that a program of a trainer's Python prints last."""
+def program_of(module: str, program: list[str], folder: Path, path: str = "") -> subprocess.CompletedProcess[str]:
+    """A program that ended well, in the Python of a trainer's module."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(REPOSITORY), path])),
                    "HF_HUB_OFFLINE": "1", "WANDB_MODE": "disabled", "TRL_EXPERIMENTAL_SILENCE": "1"}  # fmt: skip
-    done = subprocess.run(
-        [python_with(module), *program], cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S,
-        check=False,
-    )  # fmt: skip
+    command = [python_with(module), *program]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    line = [each for each in done.stdout.splitlines() if "{" in each][-1]
-    return json.loads(line[line.index("{") :])
+    return done
 
 
 def library(name: str, folder: Path, *arguments: str, module: str = "", path: str = "") -> Any:
+    """The JSON object that a program of `libraries` prints last."""
     program = ["-m", f"tests.extensions.training.libraries.run_{name}", *arguments]
-    return told(module or name, program, folder, path)
+    lines = program_of(module or name, program, folder, path).stdout.splitlines()
+    line = [each for each in lines if "{" in each][-1]
+    return json.loads(line[line.index("{") :])
 
 
 @pytest.fixture(scope="module")
@@ -106,13 +107,9 @@ CATEGORIES = [
 
 
 def test_verifiers_evaluates_a_right_server(tmp_path: Path) -> None:
-    data = open_data("bundled")
-    oracle = Oracle(data.load(ref) for name in CATEGORIES for ref in data.index(name))
-    server = serve(oracle)
-    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    found = library("verifiers", tmp_path, url, *CATEGORIES)
-    server.shutdown()
-    assert len(found["whole"]) == sum(len(data.index(name)) for name in CATEGORIES)
+    with serving_oracle(BUNDLED.load(ref) for name in CATEGORIES for ref in BUNDLED.index(name)) as (url, oracle):
+        found = library("verifiers", tmp_path, url, *CATEGORIES)
+    assert len(found["whole"]) == sum(len(BUNDLED.index(name)) for name in CATEGORIES)
     sure = {entry.id for entry in oracle.told_apart}
     assert len(sure) > 50
     poor = [each for each in found["whole"] if each["reward"] != {"bfcl": 1.0} or not each["ok"]]
@@ -205,17 +202,11 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_runs(name: str, tiny: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TRL_EXPERIMENTAL_SILENCE": "1"}
     arguments = [str(tiny)] if name.startswith("trl") else []
-    if name.startswith("verifiers"):
-        data = open_data("bundled")
-        server = serve(Oracle(map(data.load, data.index("simple_java"))))
-        arguments = [f"http://127.0.0.1:{server.server_address[1]}/v1", "simple_java"]
-    program = [python_with(EXAMPLES[name]), str(REPOSITORY / "examples/trainers" / name), *arguments]
-    done = subprocess.run(
-        program, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    with serving_oracle(map(BUNDLED.load, BUNDLED.index("simple_java"))) as (url, _):
+        if name.startswith("verifiers"):
+            arguments = [url, "simple_java"]
+        done = program_of(EXAMPLES[name], [str(REPOSITORY / "examples/trainers" / name), *arguments], tmp_path)
     assert "reward" in done.stdout
 
 
