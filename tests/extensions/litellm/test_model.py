@@ -36,10 +36,12 @@ from pytest_bfcl.settings import Settings
 from tests.endpoints.test_faults import AMZ, BUSY, OVERFLOW, PYTHON, WAIT, aws
 from tests.endpoints.test_faults import error as said
 from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving, tool_call
+from tests.models.test_streams import CHAT, sse
 
 pytestmark = pytest.mark.filterwarnings("ignore:Items? .* on TypedDict:UserWarning")  # litellm's own classes
 
 KEYS = {
+    "OPENAI_API_KEY": "sk-unit-test-0123456789",
     "ANTHROPIC_API_KEY": "ak-unit-test-0123456789",
     "GEMINI_API_KEY": "gk-unit-test-0123456789",
     "MISTRAL_API_KEY": "mk-unit-test-0123456789",
@@ -126,26 +128,26 @@ each_vendor = pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: type(v)._
 class Seen:
     path: str = ""
     body: dict[str, Any] | None = None
-    count: int = 0
+    headers: Any = None
 
 
-def ask(vendor: Vendor, answer: Any, status: int = 200, headers=None, req=None, policy=None, **settings):
-    """One request to a fake of the vendor; also returns what it saw."""
+def ask(spec: str, answer: Any, status: int = 200, req=None, policy=None, kind="application/json", **settings: Any):
+    """One request to a server that answers so, JSON or bytes of a kind; also returns what it saw."""
     seen = Seen()
 
     async def handler(http):
-        seen.count += 1
-        seen.path, seen.body = http.path, json.loads(await http.text())
-        if isinstance(answer, bytes):
-            return web.Response(body=answer, status=status, content_type="application/json")
-        return web.json_response(answer, status=status, headers=headers)
+        seen.path, seen.headers, seen.body = http.path, http.headers, json.loads(await http.text())
+        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        return web.Response(body=body, status=status, content_type=kind)
 
     async def work():
         async with serving(handler) as url:
-            asked = Settings(base_url=url.removesuffix("/v1"), timeout_s=5, **settings)
-            model = LitellmModel(parse_spec(vendor.spec), asked, "fc", policy=policy or RetryPolicy(0))
+            base = url if "openai" in spec else url.removesuffix("/v1")
+            asked = Settings(base_url=base, timeout_s=5, **settings)
+            model = LitellmModel(parse_spec(spec), asked, "fc", policy=policy or RetryPolicy(0))
             try:
-                return await model.generate(req or request(WEATHER, CLOCK))
+                sent = req or request(WEATHER, CLOCK, parameters=asked.sent_parameters())
+                return await model.generate(sent)
             finally:
                 await model.aclose()
 
@@ -156,7 +158,7 @@ def ask(vendor: Vendor, answer: Any, status: int = 200, headers=None, req=None, 
 @each_vendor
 def test_tools_go_out_and_several_calls_come_back(vendor):
     calls = [("weather_lookup", {"town": "Bern", "days": [1, 2]}), ("clock", {"zone": "UTC"})]
-    reply, seen = ask(vendor, vendor.answer(None, calls))
+    reply, seen = ask(vendor.spec, vendor.answer(None, calls))
     assert seen.path.startswith(vendor.path)
     schemas = vendor.tools(seen.body)
     assert list(schemas) == ["weather_lookup", "clock"]
@@ -184,7 +186,7 @@ def test_errors_have_their_kind(vendor, status, message, kind, retryable):
     """A refused key is the user's; limits, servers' errors and answers that cannot be read are tried again."""
     answer = b'{"half": ' if message is None else vendor.error(status, message)
     with pytest.raises(AdapterError) as caught:
-        ask(vendor, answer, status, policy=RetryPolicy(1, 5, 0.001, 0.002))
+        ask(vendor.spec, answer, status, policy=RetryPolicy(1, 5, 0.001, 0.002))
     assert kind in (None, caught.value.kind)
     assert caught.value.retryable is retryable, caught.value
     assert not any(value in str(caught.value) for value in KEYS.values() if "unit-test" in value)
@@ -193,7 +195,7 @@ def test_errors_have_their_kind(vendor, status, message, kind, retryable):
 @pytest.mark.slow
 @each_vendor
 def test_a_context_overflow_is_the_models(vendor):
-    reply, _ = ask(vendor, vendor.error(400, vendor.overflow), 400)
+    reply, _ = ask(vendor.spec, vendor.error(400, vendor.overflow), 400)
     assert reply.problem == "context_overflow"
 
 
@@ -206,7 +208,7 @@ def test_a_conversation_with_results_goes_out(vendor):
         {"role": "assistant", "content": None, "tool_calls": [tool_call("clock", {"zone": "UTC"}, "call00001")]},
         {"role": "tool", "tool_call_id": "call00001", "name": "clock", "content": "12:00"},
     ]
-    reply, seen = ask(vendor, vendor.answer("Noon.", []), req=req)
+    reply, seen = ask(vendor.spec, vendor.answer("Noon.", []), req=req)
     assert (reply.text, reply.tool_calls) == ("Noon.", ())
     assert reply.latency_s is not None
     assert "12:00" in json.dumps(seen.body)
@@ -216,11 +218,11 @@ def test_a_conversation_with_results_goes_out(vendor):
 def test_length_and_filter():
     vendor = Anthropic()
     cut = vendor.answer("half an ans", []) | {"stop_reason": "max_tokens"}
-    assert ask(vendor, cut)[0].problem == "length"
+    assert ask(vendor.spec, cut)[0].problem == "length"
     vendor = Gemini()
     blocked = {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "SAFETY", "index": 0}],
                "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 1}}  # fmt: skip
-    assert ask(vendor, blocked)[0].problem == "content_filter"
+    assert ask(vendor.spec, blocked)[0].problem == "content_filter"
 
 
 @pytest.mark.slow
@@ -255,71 +257,36 @@ def test_it_stays_at_home():
     assert {logging.getLogger(name).level for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")} == {logging.ERROR}
 
 
+HEAD = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
 @pytest.mark.slow
-def test_a_stream_with_parameters_and_headers(monkeypatch):
-    from tests.models.test_streams import CHAT, sse
-
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
-    seen = []
-
-    async def handler(req):
-        seen.append((req.headers.get("x-team"), await req.json()))
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await response.prepare(req)
-        head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-        await response.write(sse(*(head | event for event in CHAT)))
-        return response
-
-    async def work():
-        async with serving(handler) as url:
-            settings = Settings(
-                base_url=url, stream=True, headers={"X-Team": "a"}, parameters={"top_k": 3}, retries=0, temperature=None
-            )
-            model = LitellmModel(parse_spec("litellm:openai/m@fc"), settings)
-            try:
-                return await model.generate(request(WEATHER, parameters=settings.sent_parameters()))
-            finally:
-                await model.aclose()
-
-    reply = run(work())
+def test_a_stream_with_parameters_and_headers():
+    events = sse(*(HEAD | event for event in CHAT))
+    asked = {"stream": True, "headers": {"X-Team": "a"}, "parameters": {"top_k": 3}, "temperature": None}
+    reply, seen = ask("litellm:openai/m@fc", events, kind="text/event-stream", **asked)
     assert [(c.name, c.arguments) for c in reply.tool_calls] == [("weather", '{"town": "Zürich"}'), ("clock", "{}")]
     assert (reply.reasoning, reply.output_tokens) == ("thinking é", 9)
     assert reply.first_token_s > 0
-    team, body = seen[0]
-    assert (team, body["stream"], body["top_k"]) == ("a", True, 3)
-    assert "temperature" not in body
+    assert (seen.headers.get("x-team"), seen.body["stream"], seen.body["top_k"]) == ("a", True, 3)
+    assert "temperature" not in seen.body
 
 
 def ended(vendor: str, word: Any, *, stream: bool) -> str:
     """What comes of an empty reply that ends with a word: its problem, or the error's kind and word."""
-    from tests.models.test_streams import sse
-
     part = {"role": "assistant", "content": ""}
-    head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    chunks = [{**head, "choices": [{"index": 0, "delta": part, "finish_reason": None}]},
-              {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": word}]}]  # fmt: skip
+    chunks = [{**HEAD, "choices": [{"index": 0, "delta": part, "finish_reason": None}]},
+              {**HEAD, "choices": [{"index": 0, "delta": {}, "finish_reason": word}]}]  # fmt: skip
     candidate = {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": word, "index": 0}],
                  "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 1}}  # fmt: skip
     whole = {"openai": completion(part, word), "gemini": candidate}[vendor]
     pieces = {"openai": sse(*chunks), "gemini": sse(candidate, done=False)}[vendor]
-
-    async def handler(http):
-        kind = "text/event-stream" if stream else "application/json"
-        return web.Response(body=pieces if stream else json.dumps(whole).encode(), content_type=kind)
-
-    async def work():
-        async with serving(handler) as url:
-            base = url if vendor == "openai" else url.removesuffix("/v1")
-            settings = Settings(base_url=base, timeout_s=5, stream=stream)
-            model = LitellmModel(parse_spec(f"litellm:{vendor}/m"), settings, "fc", policy=RetryPolicy(0))
-            try:
-                return (await model.generate(request(CLOCK))).problem or "judged"
-            except AdapterError as error:
-                return f"{error.kind} {getattr(error, 'ending', '')}"
-            finally:
-                await model.aclose()
-
-    return run(work())
+    kind = "text/event-stream" if stream else "application/json"
+    try:
+        reply, _ = ask(f"litellm:{vendor}/m", pieces if stream else whole, kind=kind, stream=stream)
+        return reply.problem or "judged"
+    except AdapterError as error:
+        return f"{error.kind} {getattr(error, 'ending', '')}"
 
 
 @pytest.mark.slow
@@ -334,16 +301,13 @@ def ended(vendor: str, word: Any, *, stream: bool) -> str:
         ("gemini", "OTHER", "ending OTHER"), ("gemini", "BRAND_NEW", "ending BRAND_NEW"),
     ],
 )  # fmt: skip
-def test_endings_are_the_providers_words(monkeypatch, vendor, word, expected, stream):
+def test_endings_are_the_providers_words(vendor, word, expected, stream):
     """litellm calls ``stop`` what it does not know, and what it takes for a stop."""
-    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.setenv(name, "sk-test-0123456789")
     assert ended(vendor, word, stream=stream) == expected
 
 
 @pytest.mark.slow
-def test_a_stream_without_a_word_is_no_stop(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+def test_a_stream_without_a_word_is_no_stop():
     assert ended("openai", None, stream=True) == "ending none"
 
 
