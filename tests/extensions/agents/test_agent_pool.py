@@ -15,6 +15,7 @@ import pytest
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import arun, open_data, run
 from pytest_bfcl.settings import Settings
+from tests.models.loopback import serving
 
 IDS = ["multi_turn_base_0", "multi_turn_miss_func_0", "simple_python_0", "parallel_0", "irrelevance_0"]
 ODD = "agent:tests.extensions.agents.odd_agents"
@@ -134,21 +135,10 @@ def server(kind: str) -> Callable[[Any], Any]:
     [("calls", {None}), ("tells", {None}), ("broken", {"adapter:fixture"}), ("gone", {"adapter:connection"})],
 )
 def test_an_agent_behind_an_address(kind: str, reasons: set[str | None]) -> None:
-    from aiohttp import web
-
     async def play() -> Any:
-        app = web.Application()
-        app.router.add_post("/agent", server(kind))
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        port = runner.addresses[0][1]
-        if kind == "gone":
-            await runner.cleanup()
-        data = open_data("bundled")
-        entries = [data.entry(each) for each in IDS]
-        found = await arun(entries, f"agent:http://127.0.0.1:{port}/agent", settings=Settings(timeout_s=5))
-        await runner.cleanup()
-        return found
+        entries = [open_data("bundled").entry(each) for each in IDS]
+        async with serving(server(kind)) as url:
+            address = "http://127.0.0.1:9/agent" if kind == "gone" else f"{url}/agent"
+            return await arun(entries, f"agent:{address}", settings=Settings(timeout_s=5))
 
     assert {line["reason"] for line in asyncio.run(play()).records} == reasons
