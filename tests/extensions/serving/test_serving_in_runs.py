@@ -6,18 +6,20 @@ import functools
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
 from tests.extensions.serving.processes import alive
+from tests.models.loopback import completion, in_thread
 
 STUB = Path(__file__).with_name("stub_engine.py")
 
@@ -44,19 +46,23 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _pytest(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        _command(*arguments), cwd=project, env=_environment(project), capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
-
-
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "irrelevance.jsonl", "--bfcl-out=run", *arguments]
+PYTEST = ("pytest", "-p", "no:cacheprovider", "irrelevance.jsonl", "--bfcl-out=run")
+VERB = ("pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run")
 
 
 def _environment(project: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{project / 'programs'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def _started(project: Path, *words: str, **how: Any) -> subprocess.Popen[str]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-m", *words], cwd=project, env=_environment(project), **pipes | how)
+
+
+def _done(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    with _started(project, *words) as process:
+        told, errors = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(words, process.returncode, told, errors)
 
 
 def _lines(project: Path) -> list[dict[str, object]]:
@@ -77,60 +83,50 @@ def _check_served(project: Path, done: subprocess.CompletedProcess[str], pids: P
 @pytest.mark.parametrize("workers", WORKERS)
 def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple[str, ...]) -> None:
     pids = project / "pids"
-    done = _pytest(
-        project, "--model", "vllm:Qwen/Qwen3-8B@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids}", *workers
-    )
+    model = ("--model", "vllm:Qwen/Qwen3-8B@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids}")
+    done = _done(project, *PYTEST, *model, *workers)
     _check_served(project, done, pids)
-
-
-def _verb(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", *arguments]
-    return subprocess.run(
-        command, cwd=project, env=_environment(project), capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 @pytest.mark.slow
 def test_the_verb_starts_asks_and_ends_an_engine(project: Path) -> None:
     pids = project / "pids"
     words = ["--model", "vllm:Qwen/Qwen3-8B@fc", "--serve", f"--serve-args=--worker-file {pids}"]
-    dry = _verb(project, *words, "--dry-run")
+    dry = _done(project, *VERB, *words, "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert not (project / "run").exists()
-    done = _verb(project, *words, "--fail-under", "irrelevance=100")
+    done = _done(project, *VERB, *words, "--fail-under", "irrelevance=100")
     _check_served(project, done, pids)
-    again = _verb(project, *words, "--fail-under", "irrelevance=100")  # nothing is left to ask
+    again = _done(project, *VERB, *words, "--fail-under", "irrelevance=100")  # nothing is left to ask
     assert (again.returncode, "starting: " in again.stdout) == (0, False)
 
 
 @pytest.mark.slow
-def test_engines_of_the_verb_that_do_not_start_or_end(project: Path) -> None:
-    failed = _verb(project, "--model", "vllm:m", "--serve", "--serve-args=--crash")
-    assert failed.returncode == 2
-    assert "vLLM ended with code 1 before it was ready; its log ends with" in failed.stderr
-    assert "Traceback" not in failed.stderr
-    crashed = _verb(
-        project, "--model", "vllm:m@fc", "--serve", "--serve-args=--crash-after 3", "--concurrency", "1",
-        "--retries", "1", "-o", "crashed",
-    )  # fmt: skip
-    assert crashed.returncode == 2, crashed.stdout
-    assert "ended with code 9 while it was asked" in crashed.stdout
-    away = _verb(project, "--model", "vllm:m", "--serve", "--ray", "10.0.0.1:6379", "-o", "away")
-    assert away.returncode == 2
-    assert "which a cluster may not reach" in away.stderr
-    assert not (project / "away").exists()
+@pytest.mark.parametrize(
+    ("words", "said", "runs"),
+    [
+        (("--serve-args=--crash",), "vLLM ended with code 1 before it was ready; its log ends with", True),
+        (("--serve-args=--crash-after 3", "--mode", "fc", "--concurrency", "1", "--retries", "1"),
+         "ended with code 9 while it was asked", True),
+        (("--ray", "10.0.0.1:6379"), "which a cluster may not reach", False),
+    ],
+)  # fmt: skip
+def test_engines_of_the_verb_that_do_not_start_or_end(
+    project: Path, words: tuple[str, ...], said: str, runs: bool
+) -> None:
+    done = _done(project, *VERB, "--model", "vllm:m", "--serve", *words)
+    assert done.returncode == 2
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert (project / "run").exists() is runs
 
 
 @pytest.mark.slow
 def test_ctrl_c_while_the_verb_waits_for_an_engine_ends_it(project: Path) -> None:
-    command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", "--model", "vllm:m@fc"]
     pids = project / "pids"
-    command += ["--serve", f"--serve-args=--load-s 60 --worker-file {pids}"]
+    words = ("--model", "vllm:m@fc", "--serve", f"--serve-args=--load-s 60 --worker-file {pids}")
     usual = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a suite in the background ignores it
-    with subprocess.Popen(
-        command, cwd=project, env=_environment(project), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        preexec_fn=usual,
-    ) as verb:  # fmt: skip
+    with _started(project, *VERB, *words, stderr=subprocess.STDOUT, preexec_fn=usual) as verb:
         deadline = time.monotonic() + 30
         while not (pids.exists() and pids.read_text().strip()) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -170,7 +166,7 @@ def test_mistakes_are_said_before_anything_starts(
 @pytest.mark.slow
 def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
     for option in ("--bfcl-dry-run", "--collect-only"):
-        done = _pytest(project, "--model", "vllm:m@fc", "--bfcl-serve", option)
+        done = _done(project, *PYTEST, "--model", "vllm:m@fc", "--bfcl-serve", option)
         assert "starting: " not in done.stdout
         assert not (project / "run/engines").exists()
 
@@ -178,29 +174,22 @@ def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
 @pytest.fixture
 def running() -> Iterator[str]:
     """The base URL of a server that runs already and serves one model; it answers every question with a text."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = subprocess.Popen([sys.executable, str(STUB), "serve", "Qwen/Qwen3-8B", "--port", str(port)])
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}/v1"
-    server.kill()
-    server.wait()
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.method == "GET":
+            return web.json_response({"object": "list", "data": [{"id": "Qwen/Qwen3-8B", "object": "model"}]})
+        return web.json_response(completion({"content": "I cannot help with that."}))
+
+    with in_thread(answer) as url:
+        yield url
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("spec", "provider"), [("vllm:", "vllm"), pytest.param("auto:", "openai", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("spec", "provider"), [("vllm:", "vllm"), ("auto:", "openai")])
 def test_a_running_server_names_its_model(project: Path, running: str, spec: str, provider: str) -> None:
-    done = _pytest(project, "--model", spec, "--bfcl-base-url", running, "--bfcl-mode", "fc")
+    done = _done(project, *PYTEST, "--model", spec, "--bfcl-base-url", running, "--bfcl-mode", "fc")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {line["model"] for line in _lines(project)} == {f"{provider}:Qwen/Qwen3-8B@fc"}
     lines = len(_lines(project))
-    assert _verb(project, "--model", spec, "--base-url", running, "--mode", "fc").returncode == 0
+    assert _done(project, *VERB, "--model", spec, "--base-url", running, "--mode", "fc").returncode == 0
     assert len(_lines(project)) == lines  # the same model: the plugin's run is finished
