@@ -330,6 +330,29 @@ def test_an_oracle_earns_everything_through_verl() -> None:
         assert poor_in_interactions(replace(chosen, entries=chosen.entries[::3])) == []
 
 
+def in_parts(text: str) -> list[Any]:
+    return [{"type": "text", "text": text[:7]}, {"type": "image"}, "x", 7, {"type": "text", "text": text[7:]}]
+
+
+@pytest.mark.parametrize(
+    ("content", "earned"),
+    [(str, 1.0), (in_parts, 1.0), (lambda text: None, 0.0), (lambda text: 7, 0.0), (lambda text: {"text": text}, 0.0)],
+)
+def test_verl_reads_the_texts_of_the_last_message(content: Callable[[str], Any], earned: float) -> None:
+    row = next(iter(verl.rows(ours("prompt", "simple_python"))))
+    played = verl.Interactions()
+    said = oracle(played.start("x", row["extra_info"]["interaction_kwargs"])).text or ""
+    messages = [{"role": "assistant", "content": "no"}, {"role": "assistant", "content": content(said)}, {}]
+    assert played.answer("x", messages)[2] == earned
+
+
+def test_verl_reads_native_calls() -> None:
+    row = next(iter(verl.rows(ours("fc", "simple_python"))))
+    played = verl.Interactions()
+    reply = oracle(played.start("x", row["extra_info"]["interaction_kwargs"]))
+    assert played.answer("x", [message(reply)])[2] == 1.0
+
+
 def test_verl_takes_what_else_it_passes_and_older_rows() -> None:
     row = next(iter(verl.rows(ours("prompt", "simple_python"))))
     entry = open_data("bundled").entry(row["extra_info"]["entry_id"])

@@ -76,15 +76,17 @@ ALIKE: dict[str, Callable[[str], Any]] = {
 }
 
 
+WAYS = {"one other word": {"equal", "n-gram", "near"}, "most of it": {"equal", "near"}}
+
+
 @pytest.mark.parametrize("name", [*EXACT, *ALIKE])
 def test_questions_are_found_however_they_are_written(benchmark_of_ours: Benchmark, name: str, tmp_path: Path) -> None:
-    missed = []
+    ways = set()
     for entry in LONG[::18]:
         (row,) = rows_with((EXACT | ALIKE)[name](said(entry)), tmp_path)
-        found = {each.entry_id: each for each in benchmark_of_ours.findings_in(row) if each.kind == "question"}
-        if entry.id not in found or (name in EXACT and found[entry.id].how != "equal"):
-            missed.append(entry.id)
-    assert not missed
+        found = {each.entry_id: each.how for each in benchmark_of_ours.findings_in(row) if each.kind == "question"}
+        ways.add(found.get(entry.id, "missed"))
+    assert ways == WAYS.get(name, {"equal"})
 
 
 def python(call: Call) -> str:

@@ -11,7 +11,7 @@ from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data
-from tests.extensions.training.cheap_policies import POLICIES, bound, due_entries, means, rewards_of
+from tests.extensions.training.cheap_policies import POLICIES, bound, due_entries, means, of_change, rewards_of
 
 OURS = open_data("bundled")
 
@@ -66,6 +66,15 @@ def test_calls_beyond_need_cost_unless_told_otherwise() -> None:
             assert free.reward == 1.0
             passed += 1
     assert passed > 2
+
+
+@pytest.mark.parametrize("entry_id", ["multi_turn_base_0", "multi_turn_base_7", "multi_turn_miss_param_3"])
+def test_a_default_that_is_spelled_out_costs_nothing_and_another_value_does(entry_id: str) -> None:
+    spelled = of_change(lambda known, given, text: [
+        {**{name: each["default"] for name, each in known.items() if "default" in each}, **given}
+    ])  # fmt: skip
+    for policy, earned in ((spelled, True), (POLICIES["fills-options"], False)):
+        assert (sum(rewards_of(Episode(OURS.entry(entry_id), partial=True), policy)) == pytest.approx(1.0)) is earned
 
 
 def over(data: DataSet, checker: str, stride: int = 1, names: Iterable[str] = POLICIES) -> dict[str, float]:

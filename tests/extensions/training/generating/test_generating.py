@@ -284,6 +284,7 @@ def test_a_folder_of_tasks_is_data_like_any_other(
 @pytest.mark.parametrize(("words", "told"), [
     (["--simulators", "TradingBott"], "did you mean"), (["--n", "0"], "no number of tasks"),
     (["--tool", "x"], "name one"), (["--simulators", ","], "names classes"),
+    *((["--processes", count], "auto, or a number from 1 to 512") for count in ("0", "513", "some", "-1")),
 ])  # fmt: skip
 def test_mistakes_are_one_sentence(
     words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
