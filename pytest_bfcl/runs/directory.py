@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
-FIRST_LINE = 1 << 20
+FIRST_LINE = 1_000_000
 SUMMARY_FILE = "summary.json"
 LOCK_FILE = ".lock"
 LAST_FAILED = "last_failed"

@@ -15,7 +15,7 @@ from pytest_bfcl.runs.lines import OnDamaged
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import is_settled, record_key
-from pytest_bfcl.runs.snapshots import damaged_snapshots
+from pytest_bfcl.runs.snapshots import NAMES, damaged_snapshots
 from pytest_bfcl.runs.transcripts import Transcripts
 
 
@@ -109,7 +109,7 @@ def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[
 
 def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | None) -> None:
     """Lines under numbered names, readable snapshots next to each other."""
-    for folder in ("journal", "web"):
+    for folder in ("journal", *NAMES):
         for file in sorted((source / folder).glob("*.jsonl")):
             _copy(source, file, out / folder / f"{number:02d}-{file.name}")
     damaged = {each.path: each for each in damaged_snapshots(source / "snapshots")}

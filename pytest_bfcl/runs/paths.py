@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
 
-HELD = ("journal", "transcripts", "snapshots", "web")
+HELD = ("journal", "snapshots", "web", "rest", "board")
 """Folders of a run whose files are read back or copied."""
 
 

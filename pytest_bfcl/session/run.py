@@ -108,7 +108,7 @@ class Run:
         self.contenders = contenders
         self.gates = gates
         self.model_info = model_info or {}
-        self.infos = infos or {}
+        self._infos = infos
         self.directory: RunDirectory | None = None
         self.summary: Summary | None = None
         self.notes: list[str] = []
@@ -278,7 +278,7 @@ class Run:
 
     def unanswered(self) -> str | None:
         """Why the run counts as stopped if it has only errors, earlier parts included."""
-        if self._answered or self.earlier.settled or not (self.counts or self.earlier.errored):
+        if self._answered or not (self.counts or self.earlier.errored):
             return None
         earlier = self.directory.records() if self.directory is not None else ()
         return None if any(map(got_an_answer, earlier)) else "no request got an answer"
@@ -399,7 +399,7 @@ class Run:
             sizes=self._sizes(),
             full_sizes=full_sizes(self.data.dataset),
             max_errors_pct=self.settings.max_errors_pct,
-            infos=self.infos,
+            infos=self._infos,
         )
         if self._published is not None:
             names = self.settings.transforms

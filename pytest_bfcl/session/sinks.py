@@ -178,7 +178,6 @@ class Sinks:
 
     def __init__(self, names: Sequence[str], run: SinkRun) -> None:
         self._threads = [_Thread(name, run) for name in names]
-        self._closed = False
         path = None if run.path is None else str(run.path)
         self._tell({"event": "opened", "run": run.name, "path": path, "facts": dict(run.facts)})
         self._tell({"event": "planned", "lines": run.planned})
@@ -188,9 +187,8 @@ class Sinks:
         self._tell({"event": "line", "line": line})
 
     def answered(self, event: Answered) -> None:
-        """Report that a reply has arrived, until `close`; from any thread."""
-        if not self._closed:
-            self._tell(event)
+        """Report that a reply has arrived; from any thread. Nobody sees one after `close`."""
+        self._tell(event)
 
     def _tell(self, event: Event) -> None:
         for each in self._threads:
@@ -198,7 +196,6 @@ class Sinks:
 
     def close(self, summary: Summary, state: str = "finished", notes: Sequence[str] = ()) -> Iterator[str]:
         """Send the last events, and return what was not received."""
-        self._closed = True
         for note in notes:
             self._tell({"event": "notice", "text": note})
         if summary["gate"]["verdict"] != "none":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.cli import READER_GONE, commands, main
+from pytest_bfcl.cli import READER_GONE, main
 from pytest_bfcl.session.evaluation import run as run_models
 
 
@@ -60,7 +60,7 @@ def printed_to_nobody(words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
         return main(words)
 
 
-@pytest.mark.parametrize("command", ["--help", "--version", *(f"{each} --help" for each in commands())])
+@pytest.mark.parametrize("command", ["--help", "--version", "run --help"])
 def test_help_that_nobody_reads(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed_to_nobody(command.split(), monkeypatch) == READER_GONE
 

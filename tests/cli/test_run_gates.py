@@ -1,14 +1,8 @@
-"""`pytest-bfcl run`: gates and their exit codes, a dry run, parts, and a job that is ended."""
+"""`pytest-bfcl run`: gates and their exit codes, a dry run, and parts."""
 
 from __future__ import annotations
 
-import functools
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +43,6 @@ GATES: list[tuple[str, int]] = [
 def failures(*ids: str, **changes: Any) -> str:
     keyed = [{"model": MODEL, "mode": "fc", "id": name} for name in ids]
     return json.dumps({"failures": keyed} | changes)
-
-
-def in_subprocess(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -165,29 +154,3 @@ def test_gates_and_parts_in_python(place: Path, tmp_path: Path, monkeypatch: pyt
     assert sorted(line["id"] for part in parts for line in part) == sorted(line["id"] for line in held.records)
     with pytest.raises(UsageError, match="cannot be met, nothing was sent"):
         run("bench", MODEL, shard="1/2", gates=GateOptions(fail_under=["overall=1"]))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGTERM that can be caught")
-@pytest.mark.slow
-def test_a_scheduler_that_ends_the_job_loses_nothing(place: Path) -> None:
-    """One that a shell started in the background, too, which ignores Ctrl-C."""
-    (place / "slow.json").write_text(json.dumps({"*": {"tool_calls": call(), "delay_s": 0.2}}))
-    words = [*verb("ended", "--concurrency", "2"), "--model", "scripted:slow.json@fc"][2:]
-    ignored = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    with subprocess.Popen(
-        [sys.executable, "-m", "pytest_bfcl", "run", *words], cwd=place, stdout=subprocess.PIPE, text=True,
-        preexec_fn=ignored,
-    ) as job:  # fmt: skip
-        results = place / "ended" / "results.jsonl"
-        deadline = time.monotonic() + 30
-        while not (results.exists() and results.read_bytes()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        job.terminate()
-        said, _ = job.communicate(timeout=30)
-    assert job.returncode == 2, said
-    assert "to resume: the same command with -o ended" in said
-    assert json.loads((place / "ended" / "run.json").read_text())["state"] == "stopped:interrupted"
-    assert 0 < len(stored(place / "ended")) < 40
-    done = in_subprocess(place, "pytest_bfcl", "run", *words, "--fail-under", "all=100", "--concurrency", "64")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(stored(place / "ended")) == 44

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run
+from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run, same_results
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
 from pytest_bfcl.runs.snapshots import snapshots_of
@@ -50,22 +49,12 @@ def test_what_is_no_place_for_a_run(tmp_path: Path) -> None:
     RunDirectory.start(tmp_path / "empty", fingerprint()).close()
 
 
-@pytest.mark.slow
-def test_two_writers_are_refused_across_processes(tmp_path: Path) -> None:
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom pytest_bfcl.runs.directory import RunDirectory\n"
-        "from tests.runs.samples import fingerprint\n"
-        "run = RunDirectory.start(Path(sys.argv[1]), fingerprint())\nprint('open', flush=True)\nsys.stdin.read()\n"
-    )
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", code, str(tmp_path / "run")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"open\n"
-        with pytest.raises(UsageError, match="another process is writing"):
-            RunDirectory.start(tmp_path / "run", fingerprint())
-        other.kill()
-    # A killed writer leaves no lock behind.
+def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
+    with (
+        RunDirectory.start(tmp_path / "run", fingerprint()),
+        pytest.raises(UsageError, match="another process is writing"),
+    ):
+        RunDirectory.start(tmp_path / "run", fingerprint())
     RunDirectory.start(tmp_path / "run", fingerprint()).close()
 
 
@@ -137,6 +126,46 @@ def test_a_broken_summary_is_named(tmp_path: Path, content: str, said: str) -> N
         (tmp_path / "run" / "summary.json").write_text(content)
         with pytest.raises(UsageError, match=said):
             run.summary()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("", "damaged or unreadable: not JSON"), ("[]", "does not describe a run"), ("{}", "dataset is missing"),
+     ('{"dataset": {}, "models": [{"model": 1}]}', "models.0.model: "), ('{"a": "\\ud800"}', "half a character")],
+)  # fmt: skip
+def test_a_broken_run_is_named(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    for read in (RunDirectory.open, lambda path: RunDirectory.start(path, fingerprint())):
+        with pytest.raises(UsageError, match=rf"{tmp_path}/run.json .*{said}"):
+            read(tmp_path)
+
+
+def test_results_of_one_run_are_known_by_their_first_line(tmp_path: Path) -> None:
+    for name, number in (("a", 1), ("b", 2), ("empty", 0)):
+        with RunDirectory.create(tmp_path / name, fingerprint()) as run:
+            run.append(single(f"simple_python_{number}"))
+            run.append(single("simple_python_3"))
+            if not number:
+                run.results_path.write_text("")
+    copied = shutil.copytree(tmp_path / "a", tmp_path / "copied")
+    with (copied / "results.jsonl").open("a") as lines:
+        lines.write("more\n")
+    places = ("a", "a/results.jsonl", "copied", "b", "empty", "none")
+    same = [name for name in places if same_results(tmp_path / "a", tmp_path / name)]
+    assert same == ["a", "a/results.jsonl", "copied"]
+    assert not same_results(tmp_path / "empty", shutil.copytree(tmp_path / "empty", tmp_path / "other"))
+
+
+def test_a_run_is_continued_with_more_and_never_as_another_measurement(tmp_path: Path) -> None:
+    for chosen in ("live_simple", "parallel"):
+        with RunDirectory.start(tmp_path / "run", fingerprint(selection={"categories": [chosen]})) as run:
+            assert run.fingerprint.selection["categories"] == ["live_simple", "parallel"][: 1 + (chosen == "parallel")]
+    with pytest.raises(
+        UsageError, match="it measured something else\n  rules: official → corrected\nname another folder"
+    ):
+        RunDirectory.start(tmp_path / "run", fingerprint(rules="corrected"))
+    with pytest.raises(UsageError, match="already holds a run"):
+        RunDirectory.create(tmp_path / "run", fingerprint())
 
 
 def test_names_of_new_runs(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import clean_url
 from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
-from pytest_bfcl.runs.merge import merge_runs
+from pytest_bfcl.runs.merge import find_runs, merge_runs
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import error_record
-from pytest_bfcl.runs.snapshots import snapshots_of
+from pytest_bfcl.runs.snapshots import archive_digest, snapshots_of
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, fingerprint, single
 
@@ -37,29 +37,48 @@ def outcomes(run: RunDirectory) -> dict[str, str]:
     return {record["id"]: record["outcome"] for record in run.records()}
 
 
+def of(**outcomes: str) -> list[dict[str, Any]]:
+    """Lines of entries with these outcomes."""
+    lines = ((f"simple_python_{name.removeprefix('e')}", outcome) for name, outcome in outcomes.items())
+    return [error(name) if outcome == "error" else single(name, valid=outcome == "passed") for name, outcome in lines]
+
+
 def test_where_runs_overlap_verdicts_beat_errors_and_the_last_verdict_wins(tmp_path: Path) -> None:
-    a = shard(
-        tmp_path / "a",
-        [single("simple_python_1"), error("simple_python_2"), error("simple_python_3"), single("simple_python_4")],
-    )
-    b = shard(
-        tmp_path / "b",
-        [error("simple_python_1"), single("simple_python_2"), error("simple_python_3"),
-         single("simple_python_4", valid=False)],
-        state="stopped:budget",
-    )  # fmt: skip
+    a = shard(tmp_path / "a", of(e1="passed", e2="error", e3="error", e4="passed"))
+    b = shard(tmp_path / "b", of(e1="error", e2="passed", e3="error", e4="failed"), state="stopped:budget")
     merged = merge_runs([a, b], tmp_path / "out")
-    assert outcomes(merged) == {
-        "simple_python_1": "passed",
-        "simple_python_2": "passed",
-        "simple_python_3": "error",
-        "simple_python_4": "failed",
-    }
+    assert list(outcomes(merged).values()) == ["passed", "passed", "error", "failed"]
     assert merged.fingerprint.state == "finished"  # another one of the same part ended
     assert len(merged.results_path.read_bytes().splitlines()) == 4
 
 
-def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("parts", "state", "selection"),
+    [
+        (["1/2", "2/2"], "finished", {}),
+        (["2/2", "1/2"], "finished", {}),
+        (["1/2"], "stopped:parts are missing: 2/2", {"shard": "1/2"}),
+        (["1/3", "3/3"], "stopped:parts are missing: 2/3", {"shard": ["1/3", "3/3"]}),
+    ],
+)
+def test_parts_make_the_whole(tmp_path: Path, parts: list[str], state: str, selection: dict[str, Any]) -> None:
+    for number, part in enumerate(parts):
+        shard(tmp_path / "parts" / str(number), [single(f"simple_python_{number}")], selection={"shard": part})
+    found = list(find_runs([tmp_path / "parts"]))
+    assert [path.name for path in found] == [str(number) for number in range(len(parts))]
+    merged = merge_runs(found, tmp_path / "out")
+    assert [*outcomes(merged)] == [f"simple_python_{number}" for number in range(len(parts))]
+    assert (merged.fingerprint.state, merged.fingerprint.selection) == (state, selection)
+
+
+def test_lost_lines_are_told(tmp_path: Path) -> None:
+    short = shard(tmp_path / "short", of(e1="passed"), counted={SPEC: {"simple_python": 3}})
+    assert merge_runs([short], tmp_path / "out").fingerprint.state == f"stopped:lines are missing in {short}"
+    with pytest.raises(UsageError, match="there is no run at"):
+        list(find_runs([tmp_path / "nothing"]))
+
+
+def test_journals_transcripts_recordings_and_snapshots_come_along(tmp_path: Path) -> None:
     keys = [ReplyKey(SPEC, "fc", f"e{n}", 1, 0, 0, "0" * 64) for n in range(2)]
     for number, key in enumerate(keys):
         with (
@@ -69,6 +88,9 @@ def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
             journal.record(key, Reply(str(number)), Requests("").delta([{"number": number}], [{"name": "f"}]))
         with RunDirectory.start(tmp_path / str(number), fingerprint()) as run:
             snapshots_of(run.path, SPEC).save("kv", f"scenario{number}", "x", number)
+        for folder in ("web", "rest"):
+            (run.path / folder).mkdir()
+            (run.path / folder / "main.jsonl").write_text(f'{{"call": {number}, "result": 1}}\n')
     merged = merge_runs([tmp_path / "0", tmp_path / "1"], tmp_path / "out")
     assert [Journal(merged.path / "journal").find(key) for key in keys] == [Reply("0"), Reply("1")]
     for number in range(2):
@@ -76,6 +98,9 @@ def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
         assert found is not None
         assert (found["messages"][0], found["functions"]) == ({"number": number}, [{"name": "f"}])
     assert snapshots_of(merged.path, SPEC).load("kv", "scenario0") == 0
+    for folder in ("web", "rest"):
+        assert archive_digest(merged.path / folder) not in (None, archive_digest(tmp_path / "0" / folder))
+        assert len(list((merged.path / folder).iterdir())) == 2
     # And it can be continued.
     RunDirectory.start(tmp_path / "out", fingerprint()).close()
 

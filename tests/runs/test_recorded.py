@@ -25,11 +25,10 @@ from pytest_bfcl.runs.comparability import (
     comparability,
     published_comparability,
 )
-from pytest_bfcl.runs.directory import RunDirectory, join_selections, missing_shards, same_results
+from pytest_bfcl.runs.directory import RunDirectory, join_selections, missing_shards
 from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint, clean_url
 from pytest_bfcl.runs.journal import Requests
 from pytest_bfcl.runs.lines import LeftOut
-from pytest_bfcl.runs.merge import find_runs, merge_runs
 from pytest_bfcl.runs.official_layout import import_official, result_files, results_of
 from pytest_bfcl.runs.readings import Readings
 from pytest_bfcl.runs.replay_lines import (
@@ -301,82 +300,13 @@ def test_results_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     same_as_recorded(HERE / "results.jsonl", rows())
 
 
-# -- directories -----------------------------------------------------------------------------------------------------
-
-
-def a_run(name: str, *numbers: int, state: str = "finished", **changes: Any) -> Path:
-    with RunDirectory.create(Path(name), replace(BASE, **changes)) as run:
-        for number in numbers:
-            run.append(single(f"parallel_{number}", valid=number % 2 > 0))
-        run.state(state)
-    return Path(name)
-
-
-def opened(place: Path) -> Any:
-    run = RunDirectory.open(place)
-    facts = run.fingerprint
-    return [[(each["id"], each["outcome"]) for each in run.records()], run.gaps(), run.summary(), facts.state,
-    facts.selection,
-            facts.planned, len(run.left_out)]  # fmt: skip
-
-
-def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    def rows() -> Iterator[Any]:
-        half = {"selection": {"shard": "1/2", "categories": ["parallel"]}, "counted": {}}
-        other = {"selection": {"shard": "2/2", "categories": ["parallel"]}, "counted": {}}
-        for name, numbers in (("a", (1, 2)), ("again", (2, 5)), ("none", ())):
-            a_run(name, *numbers, **half)
-        a_run("b", 3, **other)
-        a_run("whole", 1, 2, 3, counted={})
-        a_run("open", 1, state="stopped:budget", **half)
-        a_run("rules", 1, rules="corrected", **half)
-        a_run("short", 1, counted={SPEC: {"parallel": 3, "multiple": 1}})
-        yield from (opened(Path(name)) for name in ("a", "whole", "none", "short", "open"))
-        together = ("a b", "a", "a open", "open a", "a none", "none", "a again", "again a", "a rules", "", "out",
-                    "a whole", "short short")  # fmt: skip
-        for parts in map(str.split, together):
-            place = Path(f"out_{'_'.join(parts)}")
-            found = tried(merge_runs, list(map(Path, parts)), place)
-            yield [parts, found if isinstance(found, str) else opened(place), place.exists()]
-        for text in ("", "{", "[]", "{}", '{"dataset": {}, "models": [{"model": 1}]}', '{"a": "\\ud800"}', "null"):
-            Path("broken").mkdir(exist_ok=True)
-            Path("broken/run.json").write_text(text)
-            yield [text, tried(opened, Path("broken"))]
-        for name in ("nothing", "a/run.json", "out_a_b", "."):
-            runs = tried(lambda name=name: [str(each) for each in find_runs([Path(name)])])
-            yield [name, tried(opened, Path(name)), runs]
-        Path("a/summary.json").write_text("{}")
-        yield tried(lambda: RunDirectory.open(Path("a")).summary())
-        corrected = replace(BASE, rules="corrected")
-        for name, prints in (("a", BASE), ("a", replace(BASE, **half)), ("a", corrected), ("new", BASE)):
-
-            def continued(name: str = name, prints: Fingerprint = prints) -> Any:
-                with RunDirectory.start(Path(name), prints) as run:
-                    return [run.fingerprint.selection, run.fingerprint.counted]
-
-            yield [name, tried(continued)]
-        yield tried(RunDirectory.create, Path("a"), BASE)
-        Path("full").mkdir()
-        Path("full/x").touch()
-        yield tried(RunDirectory.create, Path("full"), BASE)
-        for earlier in (False, True):
-            with RunDirectory.start(Path("gone"), replace(BASE, counted={})) as run:
-                if earlier:
-                    Path("gone/engine.log").touch()
-                run.withdraw()
-            yield sorted(each.name for each in Path("gone").glob("*"))
-        yield tried(RunDirectory.open(Path("whole")).append, single())
-        places = [*map(Path, ("a", "b", "a/results.jsonl", "none", "x"))]
-        yield [same_results(one, two) for one, two in product(places, repeat=2)]
-
-    same_as_recorded(HERE / "directories.jsonl", rows())
+# -- files ----------------------------------------------------------------------------------------------------------
 
 
 def test_which_files_hold_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    a_run("run", 1)
+    RunDirectory.create(Path("run"), BASE).close()
+    Path("run/results.jsonl").touch()
     files = {"a.jsonl": "x", "a.csv": "x", "a.txt": ' {"id": 1}', "a.zip": "", "a.jsonl.gz": "", "a": "x", "a.tar": ""}
     folders = {"t/BFCL_v4_parallel_result.json": "", "s/BFCL_v4_parallel_score.json": ""}
     for name, text in {**files, **folders}.items():

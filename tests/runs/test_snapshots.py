@@ -101,7 +101,8 @@ def test_links_that_lead_out(tmp_path: Path) -> None:
     refuse_links_out(tmp_path / "none")
     (run / "other" / "out").symlink_to(tmp_path)  # nothing of it is read
     refuse_links_out(run)
-    for place in ("out", "journal/out", "journal/sub/out"):
+    for place in ("out", "journal/sub/out", *(f"{folder}/out" for folder in ("journal", "snapshots", "web", "rest"))):
+        (run / place).parent.mkdir(exist_ok=True)
         (run / place).symlink_to(tmp_path)
         with pytest.raises(UsageError, match=r"leads out of .* \(a link, or a name with \.\.\)"):
             refuse_links_out(run)

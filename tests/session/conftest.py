@@ -170,10 +170,10 @@ class Bench:
         words = self.arguments(*args, out=out)
         program = ["pytest_bfcl", "run", *words[len(QUIET) :]] if verb else ["pytest", *words]
         command = [*wrap, sys.executable, "-m", *program]
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment()}
         # A suite started in the background ignores SIGINT, and children would inherit that.
         restore = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-        return subprocess.Popen(command, cwd=self.path, preexec_fn=restore, **(options | more))
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment()}
+        return subprocess.Popen(command, cwd=self.path, **(options | {"preexec_fn": restore} | more))
 
     def finish(self, *args: str, out: str = "run", wrap: tuple[str, ...] = (), verb: bool = False) -> tuple[int, str]:
         """A whole run in a process of its own: exit code and what it printed."""

@@ -55,7 +55,7 @@ def test_auto_is_settled_elsewhere_or_by_a_refusal() -> None:
     error = AdapterError("tools", "no tools")
     asked.refused(error)
     assert told == [(asked, error)]
-    assert asked.identity == ("openai:a@prompt", "prompt")
+    assert (asked.identity, asked.switches) == (("openai:a@prompt", "prompt"), False)
     of("openai:a").refused(error)  # nobody listens
 
 

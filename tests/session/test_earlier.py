@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from fnmatch import fnmatch
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,10 +13,9 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
-from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import DoneKey, EarlierParts, done_key, plan_trials, server_facts
-from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates, skips_ahead
+from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.trial import Trial, expected_requests
 from pytest_bfcl.settings import Price, Settings
@@ -194,34 +191,3 @@ def test_models_are_told_apart_and_money_where_it_is_known(tmp_path: Path) -> No
     (costs,) = cost_lines(asked)
     assert costs.startswith("estimated: 3 entries with openai:a, about 3 requests, ")
     assert not list(cost_lines(trials(data, "multiple", Settings(price=Price(0.0, 0.0)))))
-
-
-NEEDED = list(categories_in(OVERALL))
-OFF = "Overall will not be claimed"
-LACKING = {"web_search_base": "set KEY", "web_search_no_snippet": "set KEY", "memory_vector": "install it"}
-
-
-@pytest.mark.parametrize(
-    ("name", "categories", "lacking", "part", "told"),
-    [
-        ("official", NEEDED * 2, {}, False, []),
-        (
-            "official", NEEDED * 2, LACKING, False,
-            [f"2 entries will be skipped and {OFF} (memory_vector): install it",
-             f"4 entries will be skipped and {OFF} (web_search_base, web_search_no_snippet): set KEY"],
-        ),
-        ("official", ["simple_java"], {}, False, [f"{OFF}, 1 of its 21 categories are selected: *"]),
-        ("official", ["simple_java"], {}, True, []),
-        ("bundled", NEEDED, {}, False, []),  # the summary says it
-        ("official", [*NEEDED, "rest"], {"rest": "no key"}, False, ["1 entry will be skipped (rest): no key"]),
-        ("own", ["memory_vector"], LACKING, False, ["1 entry will be skipped (memory_vector): install it"]),
-        ("official", [], {}, False, []),
-    ],
-)  # fmt: skip
-def test_what_is_said_before_the_first_request(
-    name: str, categories: list[str], lacking: dict[str, str], part: bool, told: list[str]
-) -> None:
-    data = SimpleNamespace(name=name, official=name == "official")
-    found = sorted(skips_ahead(categories, lacking.get, data, part=part))  # type: ignore[arg-type]
-    assert len(found) == len(told)
-    assert all(fnmatch(line, wanted) for line, wanted in zip(found, told, strict=True)), found

@@ -59,9 +59,11 @@ def test_entries_of_this_part_are_planned_and_those_of_earlier_ones(tmp_path: Pa
 
     for part in (1, 2):
         assert planned(ENTRIES, shard=(part, 3)) == 2
-        dealt = shard_of([ShardItem(entry.id, "") for entry in ENTRIES], part, 3)
-        found = run(ENTRIES, "oracle:@fc", shard=f"{part}/3").records
-        assert {line["id"] for line in found} == {item.entry_id for item in dealt}
+        for models in (["oracle:@fc"], ["oracle:@fc", "oracle:@prompt"]):
+            labels = models if len(models) > 1 else [""]
+            dealt = shard_of([ShardItem(entry.id, label) for label in labels for entry in ENTRIES], part, 3)
+            found = run(ENTRIES, models, shard=f"{part}/3").records
+            assert {(line["id"], line["model"] if len(models) > 1 else "") for line in found} == dealt
     for count, name in enumerate(("simple_python_0", "simple_python_1"), 1):
         assert planned("bundled", out=tmp_path / "run", ids=[name]) == count
 
@@ -91,13 +93,13 @@ def test_a_sample_of_given_entries_is_drawn_by_the_seed() -> None:
         [
             line["id"]
             for line in asyncio.run(
-                arun(ENTRIES, "oracle:@fc", sample=3, settings=Settings(seed=seed, price=Price(1, 2)))
+                arun(ENTRIES, "oracle:@fc", sample=2, settings=Settings(seed=seed, price=Price(1, 2)))
             ).records
         ]
         for seed in (0, 0, 1)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
-    assert all(len(ids) == 3 and {*ids} < {entry.id for entry in ENTRIES} for ids in drawn)
+    assert all(len(ids) == 2 and {*ids} < {entry.id for entry in ENTRIES} for ids in drawn)
 
 
 ORPHAN = ENTRIES[0].model_copy(update={"id": "memory_kv_0-a-0", "category": "memory_kv", "depends_on": ["nosuch_0"]})

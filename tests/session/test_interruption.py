@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import shutil
@@ -211,6 +212,17 @@ def test_signals_to_the_whole_group_are_one(bench: Bench, door: str) -> None:
     process = start(bench, door)
     process.communicate(timeout=60)
     assert (process.returncode, set(server.asked().values())) == (0, {1})
+
+
+@pytest.mark.slow
+def test_a_job_that_a_shell_started_in_the_background_ends_too(bench: Bench) -> None:
+    """It ignores Ctrl-C; a scheduler that ends it loses nothing."""
+    ignored = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    server = bench.serve(delay=0.3)
+    process = bench.start("--bfcl-concurrency=8", verb=True, preexec_fn=ignored)
+    wait_for(server, 8, bench.path / "run")
+    code, text = ended(process, signal.SIGTERM)
+    assert (code, "to resume: the same command with -o run" in text) == (2, True), text
 
 
 def children_of(pid: int) -> list[int]:

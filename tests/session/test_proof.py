@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.session.proof import ALONE, MOST, SHOWN_CHANGES, PlayedAlone, Proofs
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Reply, ToolCall, Transcript
+from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Call, Reply, ToolCall, Transcript
 
 SHOP = shlex.join([sys.executable, str(Path(__file__).parents[1] / "extensions" / "agents" / "shop.py")])
 COMMAND = f"CART={{workdir}}/cart/fig.json {SHOP}"
@@ -174,6 +175,31 @@ def test_a_harmless_repeat_is_no_weakness(
     entry = data.entry("kept").model_copy(update={"server_facts": ServerFacts("shop 1", ())})
     found = asyncio.run(proof.weakness_of(entry, data.texts, Settings()))
     assert found == (f"expect: the entry {proof.unearned_text(passing)}" if passing else None)
+
+
+F, G = Call("f", {}), Call("g", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "did"),
+    [
+        ("repeat", [F, G], False),
+        ("repeat", [F, G, G], True),
+        ("repeat", [F, F, G], False),  # it repeats the last one
+        ("vandal", [F], False),
+        ("vandal", [G], True),
+        ("idle", [], True),
+    ],
+)
+def test_an_adversary_that_could_not_act_does_not_count(
+    name: str, made: list[Call], did: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = SimpleNamespace(call=G, carried_out=False, result="")
+    told = [SimpleNamespace(call=each, carried_out=True, result="done") for each in made]
+    monkeypatch.setattr(proof, "calls_made", lambda *about: [*told, refused])
+    monkeypatch.setattr(proof, "right_calls", lambda entry: [F, G])
+    monkeypatch.setattr(proof, "deeds_of", lambda *about: [G])
+    assert proof._did_it(name, None, Transcript("a", "mcp")) is did  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -179,7 +179,7 @@ def test_lines_of_conversations() -> None:
         for mode, by in (("fc", "leaderboard"), ("prompt", "evidence")):
             yield line(entry, calls, other_reading=OtherReading(by, mode, underscore_names=False))  # type: ignore[arg-type]
         yield line(held, calls)
-        yield line(entry.model_copy(update={"function": []}), calls)
+        yield line(entry.model_copy(update={"function": [], "verified": "excluded"}), calls)
         for functions in ([], [ABOUT]):
             for called in ("find-order", "find_order", "fly"):
                 output = [{"name": called, "arguments": '{"number": 1}'}]

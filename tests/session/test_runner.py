@@ -25,7 +25,7 @@ from pytest_bfcl.session.proof import PlayedAlone, Proofs
 from pytest_bfcl.session.records import errored_record
 from pytest_bfcl.session.runner import STOPPING, Runner
 from pytest_bfcl.session.trial import Trial
-from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.settings import FIRST_PACED, Price, Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 from tests.plugin.conftest import call, question, write_lines
 
@@ -96,6 +96,17 @@ def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_pa
     assert "budget of 0.5 USD reached" in asyncio.run(main())
     journal = (tmp_path / "run" / "journal" / "main.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in journal] == model.asked  # every request that was sent
+
+
+def test_only_what_is_paid_for_is_waited_for(data: DataSet, tmp_path: Path) -> None:
+    async def main() -> object:
+        contender = Contender.of_adapter(Answering(), SETTINGS)
+        runner = Runner(data, [contender], SETTINGS, Store(tmp_path / "run"))
+        await runner.record(trials(data, contender)[0])
+        await runner.end_conversations()
+        return getattr(runner.store.journal, "ended", "no journal"), contender.ended
+
+    assert asyncio.run(main()) == (None, None)
 
 
 @pytest.mark.parametrize(("halted", "lines"), [("the disk is full", 1), (None, 6)])
@@ -267,9 +278,10 @@ def test_the_number_of_requests_that_was_found_is_told(
         label="m", has_adapter=asked, gate=SimpleNamespace(highest=highest, pace=pace), take_notes=lambda: ["a note"],
         aclose=aclose,
     )  # fmt: skip
-    store = Store(process=process)
-    asyncio.run(Runner(data, [contender], replace(SETTINGS, paced=paced), store, note=notes.append).aclose())
-    assert notes == ["a note", *([f"m: --bfcl-concurrency auto {told}"] if told else []), "closed"]
+    runner = Runner(data, [contender], replace(SETTINGS, paced=paced), Store(process=process), note=notes.append)
+    runner.outside.close = lambda: notes.append("all closed")  # type: ignore[method-assign]
+    asyncio.run(runner.aclose())
+    assert notes == ["a note", *([f"m: --bfcl-concurrency auto {told}"] if told else []), "closed", "all closed"]
 
 
 def test_only_what_can_be_made_anew_is_played_alone(data: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,10 +295,13 @@ def test_only_what_can_be_made_anew_is_played_alone(data: DataSet, monkeypatch: 
             return self
 
     monkeypatch.setattr(PlayedAlone, "check", check)
-    for model in (Answering("own:old@fc"), Fresh("own:fresh@fc")):
+    notes: list[str] = []
+    for model, note in ((Answering("own:old@fc"), None), (Fresh("own:fresh@fc"), notes.append)):
+        model.notes = ["one parameter is left out"]  # type: ignore[attr-defined]
         contender = Contender.of_adapter(model, SETTINGS)
-        asyncio.run(Runner(data, [contender], SETTINGS).hold(trials(data, contender)[0]))
+        asyncio.run(Runner(data, [contender], SETTINGS, note=note).hold(trials(data, contender)[0]))
     assert checked == ["own:fresh@fc"]
+    assert notes == ["one parameter is left out"], "at once, not at the end"
 
 
 def test_a_search_provider_at_hand_serves_the_web_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,19 +333,43 @@ def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
 
 
 def test_what_a_conversation_reaches_depends_on_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {}
+    given: list[tuple[bool, bool]] = []
 
     async def seen(entry: Any, model: Any, **more: Any) -> Transcript:
-        given[entry.category] = (more["snapshots"] is not None, more["search"] is not None)
+        given.append((more["snapshots"] is not None, more["search"] is not None))
         return Transcript(entry.id, entry.category)
 
     monkeypatch.setattr("pytest_bfcl.session.runner.converse", seen)
-    bundled, contender = open_data("bundled"), Contender.of_adapter(Answering(), SETTINGS)
-    runner = Runner(bundled, [contender], SETTINGS)
-    for category in ("simple_python", "memory_kv", "web_search_base"):
-        entry = bundled.load(bundled.index(category)[0]).model_copy(update={"official": True})
-        asyncio.run(runner.hold(Trial.of(entry, contender, bundled)))
-    assert given == {"simple_python": (False, False), "memory_kv": (True, False), "web_search_base": (True, True)}
+    bundled, recorded = open_data("bundled"), Answering()
+    recorded.transcript_for = lambda entry: None  # type: ignore[attr-defined]
+    for model in (Answering(), recorded):  # a recorded one searches nothing
+        contender = Contender.of_adapter(model, SETTINGS)
+        runner = Runner(bundled, [contender], SETTINGS)
+        for category in ("simple_python", "memory_kv", "web_search_base"):
+            entry = bundled.load(bundled.index(category)[0]).model_copy(update={"official": True})
+            asyncio.run(runner.hold(Trial.of(entry, contender, bundled)))
+    assert given == [(False, False), (True, False), (True, True), (False, False), (True, False), (True, False)]
+
+
+@pytest.mark.parametrize(("gate", "most"), [(None, FIRST_PACED), ("its own", 3 * FIRST_PACED)])
+def test_a_paced_model_without_a_limit_of_its_own_does_not_get_all_at_once(gate: object, most: int) -> None:
+    settings, contender = Settings(paced=True, concurrency=99), SimpleNamespace(label="m", gate=gate)
+    runner = Runner(None, [], settings)
+    held: list[int] = []
+
+    async def one() -> None:
+        async with runner._place(contender):  # type: ignore[arg-type]
+            held.append(1)
+            await asyncio.sleep(60)
+
+    async def all_of_them() -> None:
+        waiting = [asyncio.ensure_future(one()) for _ in range(3 * FIRST_PACED)]
+        await asyncio.sleep(0.01)
+        for each in waiting:
+            each.cancel()
+
+    asyncio.run(all_of_them())
+    assert len(held) == most
 
 
 def test_what_cannot_be_judged_is_told_in_every_part_and_the_rest_once(tmp_path: Path) -> None:

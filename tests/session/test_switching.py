@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import ToolsRefused
 from pytest_bfcl.session.contender import Contender
-from tests.conversation.test_engine import area_entry
-from tests.conversation.worlds import SETTINGS, TEXTS, Listed
 
 REFUSED, TROUBLE = ToolsRefused("tools are not supported", status=400), AdapterError("timeout", "no answer")
 
@@ -109,11 +106,3 @@ def test_the_mode_of_a_run(talks: tuple[Talk, ...], found: list[Any], again: str
 
 def test_without_a_choice_of_mode_refusals_are_errors() -> None:
     assert run_all(Talk("a", REFUSED), prompting=False)[0] == [REFUSED]
-
-
-def test_a_whole_conversation_is_held_again() -> None:
-    prompted = Listed(mode="prompt")
-    contender = open_contender(Listed(REFUSED), prompted)
-    entry = area_entry()
-    held = contender.converse(lambda model: converse(entry, model, settings=SETTINGS, texts=TEXTS))
-    assert (asyncio.run(held).mode, len(prompted.requests)) == ("prompt", 1)

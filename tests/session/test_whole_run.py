@@ -179,6 +179,9 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(run_module, "named_board", lambda path, run: next(named))
     opened = run_at(None, settings=Settings(board="table.csv"))
     assert opened.open() is opened.open() is None, "it is read once"
+    opened._writes = False
+    opened._published = None
+    assert opened.open() is None, "and only by the process that stores lines"
     monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
     assert run_board(None, tmp_path, notes) is None
     assert notes == [

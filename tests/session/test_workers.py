@@ -120,3 +120,32 @@ def test_no_file_of_a_run_shows_a_header(bench: Bench, session, workers: tuple[s
         assert b"secret-0123456789" not in path.read_bytes(), path
     assert '"X-Team": "[hidden]"' in (bench.path / "run" / "run.json").read_text()
     assert "secret-0123456789" not in str(result.stdout) + str(result.stderr)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", WORKERS)
+def test_the_bound_of_auto_holds_for_all_processes_together(bench: Bench, workers: tuple[str, ...]) -> None:
+    server = bench.serve(delay=0.03)
+    code, text = bench.finish("--bfcl-concurrency=auto:6", "-q", *workers)
+    assert code == 0, text
+    assert server.most_in_flight() <= 6
+    assert set(server.asked().values()) == {1}
+    assert "--bfcl-concurrency auto came to " in text
+    assert f"bound {3 if workers else 6})" in text
+
+
+@pytest.mark.slow
+def test_a_server_that_refuses_and_a_run_that_goes_on_with_a_fixed_number(bench: Bench) -> None:
+    server = bench.serve({"kind": 429, "first": 1, "ids": "simple_python_[0-4]$"})
+    code, text = bench.finish("--bfcl-concurrency=auto", "-q", "-k", "simple_python")
+    assert code == 0, text
+    assert "5 refused)" in text
+    answered = len(bench.records())
+    server.faults()
+    server.forget()
+    code, text = bench.finish("--bfcl-concurrency=4", "-q")
+    assert code == 0, text
+    assert "cannot continue" not in text
+    assert "came to" not in text
+    assert len(bench.records()) > answered
+    assert not {line["id"] for line in server.lines()} & {f"simple_python_{number}" for number in range(20)}
