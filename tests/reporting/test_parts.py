@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -14,16 +13,12 @@ from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.reporting import scores
 from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.links import page_name, rerun_command
-from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
 from pytest_bfcl.reporting.rendering import embedded_json, span, usd, visible
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
-from tests.reporting.samples import record
-
-MODEL = "openai:tiny@fc"
 
 
 def summary(*records: dict, **fingerprint: object) -> dict:
@@ -107,24 +102,6 @@ def test_chat_of_a_multi_turn_line() -> None:
     assert chat(line, None, messages[:2])[0].messages == ()  # messages that do not fit the replies are not trusted
 
 
-def test_markdown() -> None:
-    records = [record(f"multiple_{n}", "multiple", MODEL, "failed" if n else "passed") for n in range(4)]
-    text = write_markdown(summary(*records, state="stopped:budget", short="a|b <x> @team"))
-    assert text.startswith("### openai:tiny&#64;fc on the official BFCL data\n")
-    assert "> The run ended early (budget)" in text
-    assert "| category | correct | official | 95 % interval | corrected |\n" in text  # nothing was skipped
-    assert "| multiple | 1 / 4 (of 200) | 25.0 % | 4.6 – 69.9 | 25.0 % |\n" in text
-    assert "- Partial overall: 1 of 21 categories, weights rescaled: non\\_live 100 %" in text
-    assert "a\\|b &lt;x&gt; &#64;team" in text
-    assert "- most often:\n  - 3 × the value must equal an allowed one exactly (value\\_error:others)\n" in text
-    assert "lost calls" not in text
-    lost = record("multiple_9", "multiple", MODEL, "failed", detail={"lost_call": "hermes"})
-    assert "- lost calls: 1 reply holds a call in the text (hermes), where it counts" in write_markdown(summary(lost))
-    two = write_markdown(summary(*records, record("multiple_0", "multiple", "openai:b@prompt")))
-    assert "| category | openai:b&#64;prompt | openai:tiny&#64;fc |" in two
-    assert "| multiple | 100.0 % (20.7 – 100.0 · corrected 100.0 · 1 of 200) | 25.0 % (4.6 – 69.9 · corrected" in two
-
-
 def test_a_report_says_how_replies_were_read() -> None:
     """Reference reading and server reading are two things, and so are names as they were proved."""
     model = {"model": "openai:m@prompt", "read_as": "hermes, as the family's server reads it"}
@@ -142,28 +119,6 @@ def test_an_interval_that_leaves_everything_open_is_a_word(
     interval: tuple[float, float] | None, least: float, said: str
 ) -> None:
     assert span(interval, least) == said
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("played") / "run"
-    run("bundled", "oracle:", categories=["multi_turn_base"], out=folder)
-    return folder
-
-
-def test_a_page_says_that_results_were_found_again_and_which_are_errors(played: Path) -> None:
-    path = played / "results.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for line in lines:
-        line["tool_results"] = [[[] for _ in turn] for turn in line["tool_results"]]
-        line["outcome"], line["tag"], line["reason"] = "failed", "WRONG_ANSWER", "multi_turn:instance_state_mismatch"
-        line["output"][0] = [[{"name": "cd", "arguments": '{"folder": "nowhere at all"}'}], "Done."]
-        line["calls"][0] = [["cd(folder='nowhere at all')"], None]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write_report(played)
-    page = next((played / "entries").glob("multi_turn_base_0*.html")).read_text()
-    assert "The recording has no results" in page
-    assert re.search(r'class="result wrong"><b>error</b>', page)
 
 
 def test_a_failed_memory_question_shows_what_was_stored(tmp_path: Path) -> None:

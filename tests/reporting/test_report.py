@@ -58,35 +58,6 @@ def listing(run: Path) -> dict[str, Any]:
     return dict(json.loads(found.group(1)))
 
 
-def test_a_failed_entry_says_what_is_wrong(tmp_path: Path, data: DataSet) -> None:
-    run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="Heat", seats=3)})
-    index = write_report(run, data=data)
-    assert index == run / "index.html"
-    shown = text(page(run, "simple_python_1"))
-    assert "Request: Two seats for Heat, at the back." in shown
-    assert "The argument “seats” is 3; accepted is 2." in shown
-    assert "seats 2 3 ✗ not an allowed value" in shown
-    assert 'row "back" or (left out) -' in shown
-    assert "official rules failed WRONG_ANSWER · value_error:others" in shown
-    assert 'cinema_book(film="Heat", seats=3)' in shown
-    assert "0.25 s · 40 tokens in · 9 out" in shown
-    assert "seats * integer How many." in shown
-    assert '{"enum": ["front", "back"]}' in shown
-    assert "bfcl/simple_python.jsonl::simple_python_1" in shown
-    assert f"--bfcl-data {data.root}" in shown
-
-
-def test_a_passed_entry_is_shown_too(tmp_path: Path, data: DataSet) -> None:
-    run = make_run(tmp_path / "run", data, {})
-    write_report(run, data=data)
-    about, verdict, turns, *_, functions = packed_pages(run)["simple_python_0"]
-    assert about[:5] == ["simple_python_0", "simple_python", "fixture:cinema@fc", 1, "passed"]
-    assert verdict[1] == [['cinema.book(film="Heat", seats=2, row="back" or (left out))', "", ""]]
-    assert turns[0][1][0][1][0] == "Two seats for Heat, at the back."
-    assert functions[0][0][0] in ("cinema.book", "cinema_book")
-    assert not (run / "entries" / "simple_python_0.html").exists()
-
-
 def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) -> None:
     wrong = booking(film="Heat", seats=3)
     run = make_run(tmp_path / "run", data, {"simple_python_0": wrong, "simple_python_2": wrong})

@@ -18,7 +18,6 @@ from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.reporting.browser import Browser
 from tests.reporting.samples import RIGHT, booking, write_data
-from tests.scoring.samples import line, saved
 
 WRONG = booking(film="Heat", seats=3)
 Wrong = Mapping[str, tuple[int, ...]]
@@ -105,32 +104,6 @@ def test_repeats_say_how_many_were_right(tmp_path: Path, data: DataSet, capsys: 
     assert "0 improved, 1 regressed, 5 unchanged" in capsys.readouterr().out
     assert "simple\\_python\\_0: 2 of 3 passed → 1 of 3 passed" in markdown.read_text()
     assert "The argument “seats” is 3" in markdown.read_text()
-
-
-def test_other_rules_have_their_own_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    right = [line(f"parallel_{number}", "parallel", detail={}) for number in range(3)]
-    wrong = [
-        line("parallel_0", "parallel", "failed", corrected_outcome="passed", verified_outcome="failed", detail={}),
-        line("parallel_1", "parallel", corrected_outcome="failed", corrected_reason="type_error:simple (C6)",
-             verified_outcome="passed", detail={}),
-        line("parallel_2", "parallel", verified_outcome="failed", detail={}),
-    ]  # fmt: skip
-    verified = [{**record, "verified_outcome": "passed"} for record in right]
-    for name, records in (("right", right), ("wrong", wrong), ("wrong2", verified)):
-        saved(tmp_path / name, records)
-
-    def found(rules: str) -> dict[str, str]:
-        out = tmp_path / f"{rules}.html"
-        return changes(compare(tmp_path / "wrong", tmp_path / "wrong2", "--rules", rules, out))
-
-    assert list(found("official")) == ["parallel_0"]
-    assert list(found("corrected")) == ["parallel_1"]
-    assert 'data-reasons="type_error:simple (C6) → passed"' in found("corrected")["parallel_1"]
-    assert list(found("verified")) == ["parallel_0", "parallel_2"]
-    assert "corrected answer of the verified data" in found("verified")["parallel_2"]
-    capsys.readouterr()
-    assert main(["compare", str(tmp_path / "right"), str(tmp_path / "wrong2"), "--rules", "verified"]) == 2
-    assert "has no verdicts by the verified data" in capsys.readouterr().err
 
 
 def test_score_folders_are_judged_again_where_their_results_are(tmp_path: Path) -> None:

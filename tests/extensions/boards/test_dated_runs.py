@@ -13,7 +13,6 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.dated_runs import (
     Histories,
     HistoryLine,
-    course,
     histories_html,
     read_histories,
 )
@@ -44,25 +43,6 @@ def lines_of(found: Histories, model: str = SPEC) -> list[HistoryLine]:
 
 PLAIN = {"parallel": (40, 50), "multiple": (30, 50)}
 WORSE = {"parallel": (15, 50), "multiple": (31, 50)}
-
-
-def test_lines_lead_through_the_nights_in_their_order(tmp_path: Path) -> None:
-    night(tmp_path, 2, PLAIN, name="commit b")
-    night(tmp_path, 1, PLAIN)
-    night(tmp_path, 3, WORSE, name="commit c")
-    found = read_histories(sorted(tmp_path.iterdir(), reverse=True))
-    assert [run.label for run in found.runs] == ["night-01", "commit b", "commit c"]
-    series = lines_of(found)
-    parallel = next(line for line in series if line.name == "parallel")
-    assert [point.value for point in parallel.points] == [0.8, 0.8, 0.3]
-    assert [point.joined for point in parallel.points] == [False, True, True]
-    low, high = parallel.points[0].interval or (1.0, 0.0)
-    assert low < 0.8 < high
-    assert parallel.outside
-    assert not next(line for line in series if line.name == "multiple").outside
-    kinds = [line.kind for line in series]
-    assert kinds == sorted(kinds, key=("overall", "group", "category").index)
-    assert found.notes == ()
 
 
 def test_the_verb_writes_page_table_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,8 +127,3 @@ def test_damaged_and_unfinished_runs_are_named_and_left_out(tmp_path: Path, caps
     assert len(found.runs) == 2
     with pytest.raises(Exception, match="no run can be part of a history"):
         read_histories([nights / "night-02"])
-
-
-def test_courses() -> None:
-    assert course([0.0, 0.5, 1.0]) == "▁▅█"
-    assert course([0.5, 0.5]) == "▄▄"

@@ -12,10 +12,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.lines import json_line
 from pytest_bfcl.runs.replay_lines import read_replay_lines
-from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
 from tests.scoring.golden import CASES, Golden
 from tests.scoring.samples import lines, saved
@@ -132,44 +130,6 @@ def test_the_recorded_result_folder_is_judged_and_written_again(
         folder = out / "score" / golden.models[name]["folder"]
         failed = {json.loads(row)["id"] for path in folder.rglob("*.json") for row in path.read_text().splitlines()[1:]}
         assert failed == {entry_id for entry_id, valid in judged.items() if not valid}
-
-
-def test_a_registered_name_and_what_the_run_knows_of_its_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = Path(saved(tmp_path / "run", list(lines({"parallel": (3, 4)}))))
-    summary = summarise(lines({"parallel": (3, 4)}))
-    summary["model_info"] = {"openai:tiny@fc": {"name": "Tiny (FC)", "licence": "MIT, v1"}}
-    RunDirectory.open(path).write_summary(summary)
-    assert main(["export", str(path), "-o", str(tmp_path / "out"), "--as", "lab/tiny-FC", "--data", "bundled"]) == 0
-    assert (tmp_path / "out" / "result" / "lab_tiny-FC" / "non_live" / "BFCL_v4_parallel_result.json").is_file()
-    assert (tmp_path / "out" / "score" / "lab_tiny-FC" / "non_live" / "BFCL_v4_parallel_score.json").is_file()
-    (row,) = table((tmp_path / "out" / "score" / "data_overall.csv").read_text())
-    assert (row["Model"], row["License"], row["Overall Acc"]) == ("Tiny (FC)", "MIT, v1", "N/A")
-    capsys.readouterr()
-    for name, said in (("x=y", "no model 'x'"), ("a b", "no name of the reference's registry")):
-        assert main(["export", str(path), "-o", str(tmp_path / "no"), "--as", name]) == 2
-        assert said in capsys.readouterr().err
-
-
-def test_several_runs_and_modes_are_rows_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    native = list(lines({"parallel": (3, 4)}))
-    prompting = [each | {"model": "openai:tiny@prompt", "mode": "prompt"} for each in lines({"parallel": (2, 4)})]
-    first = saved(tmp_path / "one", [*native, *prompting])
-    twice = saved(tmp_path / "twice", list(lines({"parallel": (4, 4)})))
-    assert main(["export", str(first), str(twice), "-o", str(tmp_path / "csv"), "--layout", "csv"]) == 2
-    assert "two of these have parallel of openai:tiny@fc" in capsys.readouterr().err
-    assert not (tmp_path / "csv").exists()
-    again = saved(tmp_path / "two", list(lines({"multiple": (1, 4)})))
-    assert main(["export", str(first), str(again), "-o", str(tmp_path / "csv"), "--layout", "csv"]) == 0
-    assert "2 models" in capsys.readouterr().out
-    rows = {row["Model"]: row for row in table((tmp_path / "csv" / "data_non_live.csv").read_text())}
-    assert rows["openai:tiny@fc"]["Parallel AST"] == "75.00%"
-    assert rows["openai:tiny@fc"]["Multiple AST"] == "25.00%"
-    assert rows["openai:tiny@prompt"]["Parallel AST"] == "50.00%"
-    assert rows["openai:tiny@prompt"]["Non-Live Overall Acc"] == "N/A"
-    assert main(["export", str(first), "-o", str(tmp_path / "no"), "--as", "tiny"]) == 2
-    assert "say which model" in capsys.readouterr().err
 
 
 def test_what_was_written_is_replayed_with_the_same_verdicts(tmp_path: Path) -> None:

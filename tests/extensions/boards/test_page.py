@@ -11,9 +11,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import GROUPS
-from pytest_bfcl.extensions.boards.leaderboard_page import boards, rank, write_leaderboard
+from pytest_bfcl.extensions.boards.leaderboard_page import boards, write_leaderboard
 from pytest_bfcl.extensions.boards.standings import contestants
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo
 from tests.reporting.samples import record, stored_run
@@ -35,14 +34,6 @@ def text(page: Path) -> str:
     return " ".join(
         html.unescape(re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8").replace("<wbr>", ""))).split()
     )
-
-
-def test_only_shared_categories_are_ranked(tmp_path: Path) -> None:
-    runs = [make(tmp_path / "a", BAD, 4, ("multiple",)), make(tmp_path / "b", GOOD, 4, ("multiple", "parallel"))]
-    found = [each for run in runs for each in contestants(RunDirectory.open(run), {})]
-    places, basis = rank(found)
-    assert "1 of 21 categories all runs have" in basis
-    assert [place.score for place in places] == [1.0, 1.0]
 
 
 ORACLE, PART, FORMATS, HALTED = "openai:oracle@fc", "openai:part@fc", "openai:formats@prompt", "openai:halted@fc"
@@ -102,14 +93,6 @@ def test_cells_are_no_formulas(tmp_path: Path, official: bool) -> None:
     assert len(overall.splitlines()) == 2
 
 
-def test_the_references_arithmetic(tmp_path: Path) -> None:
-    run = make(tmp_path / "a", GOOD, 4)
-    page, overall, *_ = write_leaderboard([run], tmp_path / "board", official=True)
-    assert "missing counts as zero" in text(page)
-    assert "1 openai:good@fc FC 7.50 %" in text(page)  # 10 % of a quarter of non-live, 10 % of half of irrelevance
-    assert "7.50%" in overall.read_text(encoding="utf-8")
-
-
 def test_information_about_models(tmp_path: Path) -> None:
     runs = [make(tmp_path / "a", GOOD, 4), make(tmp_path / "b", BAD, 4)]
     infos = {
@@ -122,28 +105,3 @@ def test_information_about_models(tmp_path: Path) -> None:
     assert "Makers" in page
     both = {GOOD.removesuffix("@fc"): ModelInfo("Good")}
     assert "1 1–2 Good (FC) FC" in text(write_leaderboard(runs, tmp_path / "board", infos=both)[0])
-
-
-def test_the_same_model_twice_is_told_apart(tmp_path: Path) -> None:
-    runs = [make(tmp_path / "monday", GOOD, 4), make(tmp_path / "friday", GOOD, 3)]
-    shown = text(write_leaderboard(runs, tmp_path / "board")[0])
-    assert f"{GOOD} (monday)" in shown
-    assert f"{GOOD} (friday)" in shown
-
-
-def test_different_data_is_not_ranked_together(tmp_path: Path) -> None:
-    other = stored_run(tmp_path / "b", [record("multiple_0", "multiple", BAD)], sha256="cd" * 32)
-    with pytest.raises(UsageError, match="measured different things"):
-        write_leaderboard([make(tmp_path / "a", GOOD, 4), other], tmp_path / "board")
-    assert not (tmp_path / "board").exists()
-
-
-def test_the_verb_tells_ranks_ties_and_what_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, model, passed in (("a", BAD, 1), ("b", GOOD, 3)):
-        make(tmp_path / "runs" / name, model, passed)
-    assert main(["leaderboard", str(tmp_path / "runs"), "-o", str(tmp_path / "board")]) == 0
-    told = capsys.readouterr().out
-    assert "index.html and 6 CSV files" in told
-    assert f"1. {GOOD} 75.00 (95 %: 1 to 2)" in told
-    assert f"{GOOD} and {BAD}: +50.00 points" in told
-    assert "a tie, within the noise" in told

@@ -87,15 +87,21 @@ COMMANDS = {
                  "--html s.html --json s.json",
     "ranked": "leaderboard day-1 day-2 other both whole -o lb --model-info info.toml",
     "ranked officially": "leaderboard day-1 other whole -o lb --official",
-    "over time": "leaderboard day-1 day-2 day-3 other own --history -o lb",
+    "over time": "leaderboard day-3 own day-1 other day-2 --history -o lb",
     "over one night": "leaderboard day-1 --history -o lb",
     "over nights with one that stopped": "leaderboard day-1 day-2 halted --history --allow-missing -o lb",
     "ranked on what is shared": "leaderboard day-1 other halted --shared -o lb",
+    "smoke without a number": "compare stability day-1 day-2 --smoke-out x",
+    "stability of two models": "compare stability day-1 other",
     "verified": "verify day-3 --reference day-1 --reference day-2 --html v.html --json v.json",
     "verified by one": "verify day-2 --reference day-1 --margin 90",
     "providers": "verify --table day-3 day-2 other --reference day-1 --html v.html --json v.json",
     "exported": "export day-1 -o e --as lab/tiny-FC",
     "exported with questions": "export halted -o e --data bundled",
+    "exported twice": "export day-1 day-2 -o e --layout csv",
+    "exported as another": "export day-1 -o e --as x=y",
+    "exported as no name": ["export", "day-1", "-o", "e", "--as", "a b"],
+    "two exported as one": "export both -o e --as tiny",
     "exported to a file": "export day-1 -o e.csv",
     "tables": "export day-1 other -o e --layout csv",
     "exported officially": "export day-1 whole -o e --layout csv --official --model-info info.toml",
@@ -105,5 +111,6 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_verbs(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = of_command(COMMANDS[name].split(), folder, capsys)
+    words = COMMANDS[name]
+    rows = of_command(words.split() if isinstance(words, str) else words, folder, capsys)
     same_as_recorded(HERE / f"{name.replace(' ', '_')}.jsonl", rows)

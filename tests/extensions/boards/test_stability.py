@@ -13,7 +13,6 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.stability import smoke_set, stability
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.measurements import Judged, Key
-from tests.reporting.samples import record, stored_run
 
 CATEGORY = "simple_python"
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "v4_runs"
@@ -61,47 +60,6 @@ def test_a_smoke_set_predicts_runs_it_has_not_seen() -> None:
     assert smoke_set(found, 300).error == pytest.approx(0.0, abs=1e-12)
     with pytest.raises(UsageError, match="from 1 to 300"):
         smoke_set(found, 301)
-
-
-def test_the_verb_writes_what_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = []
-    for name, valid in (("a", (True, True, False)), ("b", (True, False, False))):
-        path = tmp_path / f"{name}.jsonl"
-        lines = [
-            {"id": f"{CATEGORY}_{n}", "valid": each, "reason": None if each else "x"} for n, each in enumerate(valid)
-        ]
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        runs.append(str(path))
-    files = {name: tmp_path / name for name in ("never", "page.html", "all.json", "smoke")}
-    argv = ["compare", "stability", *runs, "--never", str(files["never"]), "--html", str(files["page.html"])]
-    argv += ["--json", str(files["all.json"]), "--smoke", "2", "--smoke-out", str(files["smoke"])]
-    assert main(argv) == 0
-    assert files["never"].read_text(encoding="utf-8") == f"{CATEGORY}_2\n"
-    assert len(files["smoke"].read_text(encoding="utf-8").splitlines()) == 2
-    assert f"{CATEGORY}_1" in files["page.html"].read_text(encoding="utf-8").replace("<wbr>", "")
-    assert json.loads(files["all.json"].read_text(encoding="utf-8"))["entries"]["flaky"] == [f"{CATEGORY}_1"]
-    assert "noise floor" in capsys.readouterr().out
-    assert main(["compare", "stability", *runs, "--smoke-out", "x"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"model": "openai:b@fc"}, "stability needs runs of one model"),
-        ({"sha256": "cd" * 32}, "are not runs of one model on one test\n  data SHA-256"),
-        ({"dataset": "bundled"}, "are not runs of one model on one test\n  data set"),
-    ],
-)
-def test_runs_of_other_models_and_data_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], told: str
-) -> None:
-    for name, changed in (("a", {}), ("b", change)):
-        kept = {"model": "openai:a@fc", **changed}
-        lines = [record("simple_python_0", "simple_python", kept.pop("model"))]
-        stored_run(tmp_path / name, lines, **kept)
-    runs = [str(tmp_path / name) for name in ("a", "b")]
-    assert main(["compare", "stability", *runs]) == 2
-    assert told in capsys.readouterr().err
 
 
 def recorded(name: str, folder: Path) -> str:

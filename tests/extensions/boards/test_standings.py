@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.standings import Standings
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
-from tests.runs.samples import fingerprint, single
 from tests.scoring.golden import rows_of
 from tests.scoring.samples import SPEC, line
 
@@ -75,17 +72,3 @@ def test_model_information_is_read_and_checked(tmp_path: Path) -> None:
             read_model_info(path)
     with pytest.raises(UsageError, match="cannot read"):
         read_model_info(tmp_path / "absent.toml")
-
-
-def test_export_writes_folders_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        run.append(single("simple_python_1"))
-        run.append(single("simple_python_2", valid=False))
-    out = tmp_path / "out"
-    assert main(["export", str(tmp_path / "run"), "-o", str(out), "--official", "--data", "bundled"]) == 0
-    assert "8 files for 1 model written" in capsys.readouterr().out
-    assert (out / "score" / "data_overall.csv").read_text().splitlines()[1].startswith("1,0.42%,openai:tiny@fc")
-    # The score folder alone gives the same scores, without cost and latency.
-    assert main(["export", str(out / "score"), "-o", str(tmp_path / "again"), "--official", "--layout", "csv"]) == 0
-    again = (tmp_path / "again" / "data_non_live.csv").read_text()
-    assert again.replace("openai_tiny@fc", "openai:tiny@fc") == (out / "score" / "data_non_live.csv").read_text()

@@ -66,22 +66,6 @@ def test_the_verdict_is_the_exit_code(
     assert main(["verify", equal, "--reference", reference, "--margin", "0.2"]) == 3
 
 
-def test_the_table_ranks_providers(
-    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    reference, equal, broken = runs
-    page = tmp_path / "t.html"
-    assert main(["verify", "--table", broken, equal, "--reference", reference, "--html", str(page)]) == 0
-    rows = [row.split() for row in capsys.readouterr().out.splitlines()]
-    assert [tuple(row[:3]) for row in rows if row and row[0] in "12"] == [
-        ("1", equal, "same"),
-        ("2", broken, "differs"),
-    ]
-    assert page.read_text().count("<h2>") == 2
-    assert main(["verify", "--table", broken, equal, "--json", str(tmp_path / "t.json")]) == 0  # no ground truth needed
-    assert [each["conduct"]["broken"] for each in json.loads((tmp_path / "t.json").read_text())] == [200, 1]
-
-
 def test_what_must_be_known_before_believing_it(
     tmp_path: Path, runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
