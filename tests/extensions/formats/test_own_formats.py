@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -19,85 +21,8 @@ from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 from tests.patience import patience
 
 CALL = '{"name": "f", "arguments": {"a": 1, "on": true}}'
-WRITTEN = {
-    "hermes": f"<tool_call>\n{CALL}\n</tool_call>",
-    "hermes-strict": f"<tool_call>\n{CALL}\n</tool_call>",
-    "falcon": f"<tool_call>```json\n{CALL}\n```</tool_call>",
-    "granite3": f"<|tool_call|>[{CALL}]",
-    "phi4-mini": f"<|tool_call|>[{CALL}]<|/tool_call|>",
-    "granite20b": f"<function_call> {CALL}",
-    "hammer": f"```\n[{CALL}]\n```",
-    "json-list": f"[{CALL}]",
-    "xlam": CALL,
-    "mistral-json": f"[{CALL}]",
-    "glm4": 'f\n{"a": 1, "on": true}',
-    "functiongemma": "<start_function_call>call:f{a:1,on:true}<end_function_call>",
-    "minicpm3": "<|tool_call_start|>\n```python\nf(a=1, on=True)\n```\n<|tool_call_end|>",
-    "toolcall": "I call. <TOOLCALL>[f(a=1, on=True)]</TOOLCALL>",
-    "tool-calls-list": f"<tool_calls>\n[{CALL}]\n</tool_calls>",
-    "python": "[f(a=1, on=True)]",
-    "python-fence": "```python\n[f(a=1, on=True)]\n```",
-    "tool-code": "```tool_code\n[f(a=1, on=True)]\n```",
-    "pythonic": "<|python_tag|>[f(a=1, on=True)]",
-    "mistral": f"[TOOL_CALLS][{CALL}]",
-    "qwen-coder": "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n<parameter=on>\ntrue\n</parameter>\n"
-    "</function>\n</tool_call>",
-    "glm45": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n<arg_key>on</arg_key>\n"
-    "<arg_value>true</arg_value>\n</tool_call>",
-    "deepseek": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"a": 1, "on": true}\n```'
-    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-    "harmony": '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1, "on": true}<|call|>',
-    "toolcall-json": f"<TOOLCALL>[{CALL}]</TOOLCALL>",
-    "kimi": '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1, "on": true}<|tool_call_end|>',
-    "seed": "<seed:tool_call>\n<function=f>\n<parameter=a>1</parameter>\n<parameter=on>true</parameter>\n</function>\n"
-    "</seed:tool_call>",
-    "mimo": "<tool_call>\n<function=f>\n<parameter=a>1</parameter>\n<parameter=on>true</parameter>"
-    "\n</function>\n</tool_call>",
-    "hunyuan3": "<tool_calls>\n<tool_call>f<tool_sep>\n<arg_key>a</arg_key>\n<arg_value>1</arg_value"
-    ">\n<arg_key>on</arg_key>\n"
-    "<arg_value>true</arg_value>\n</tool_call>\n</tool_calls>",
-    "k2-horizon": "<ifm|tool_call>f<ifm|arg_key>a</ifm|arg_key><ifm|arg_type>integer</ifm|arg_type><ifm|arg_value>1"
-    "</ifm|arg_value><ifm|arg_key>on</ifm|arg_key><ifm|arg_value>true</ifm|arg_value></ifm|tool_call>",
-    "minimax-m2": '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n'
-    '<parameter name="on">true</parameter>\n</invoke>\n</minimax:tool_call>',
-    "minimax-m3": ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>'
-    "]<]minimax[>[<on>true]<]minimax[>[</on>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
-    "dots": '<dots_function_call><invoke name="f"><parameter name="a">1</parameter><parameter name="'
-    'on">true</parameter>'
-    "</invoke></dots_function_call>",
-    "dsml": '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1'
-    '</｜DSML｜parameter>\n'
-    '<｜DSML｜parameter name="on" string="false">true</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
-    "step3": '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f">'
-    '<steptml:parameter name="a">1</steptml:parameter><steptml:parameter name="on">true</steptml:parameter>'
-    "</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
-    "muse": ' to=f<|message|><atem:function_calls>\n<atem:invoke name="f">\n<atem:parameter name="a"'
-    '>1</atem:parameter>\n'
-    '<atem:parameter name="on">true</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>',
-    "minicpm5": '<function name="f"><param name="a">1</param><param name="on">true</param></function>',
-    "kimi-k3": '<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="a" t'
-    'ype="number"<|sep|>1'
-    '<|close|>argument<|sep|><|open|>argument key="on" type="boolean"<|sep|>true<|close|>argument<|s'
-    'ep|><|close|>call<|sep|>',
-    "laguna": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n<arg_key>on</arg_key>\n"
-    "<arg_value>true</arg_value>\n</tool_call>",
-    "functionary31": '<function=f>{"a": 1, "on": true}</function>',
-    "functionary32": '>>>f\n{"a": 1, "on": true}',
-    "plamo": "<|plamo:begin_tool_name:plamo|>f<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>"
-    '<|plamo:constrain|>json<|plamo:msg|>{"a": 1, "on": true}<|plamo:end_tool_arguments:plamo|>',
-    "solar": '<|tool_calls|><|tool_call:begin|>012345678<|tool_call:name|>f'
-    '<|tool_call:args|>{"a": 1, "on": true}<|tool_call:end|>',
-    "longcat": f"<longcat_tool_call>{CALL}</longcat_tool_call>",
-    "internlm": f"<|action_start|><|plugin|>{CALL}<|action_end|>",
-    "gigachat": f"<|function_call|>{CALL}",
-    "command": '<|START_ACTION|>[\n{"tool_call_id": "0", "tool_name": "f", "parameters": {"a": 1, "o'
-    'n": true}}\n]<|END_ACTION|>',
-    "apertus": '<|tools_prefix|>[{"f": {"a": 1, "on": true}}]<|tools_suffix|>',
-    "inkling": '<|content_invoke_tool_json|>{"name": "f", "args": {"a": 1, "on": true}}<|end_message|>',
-    "olmo3": "<function_calls>f(a=1, on=true)</function_calls>",
-    "lfm2": "<|tool_call_start|>[f(a=01, on=True)]<|tool_call_end|>",
-    "gemma4": "<|tool_call>call:f{a:1,on:true}<tool_call|>",
-}  # fmt: skip
+WRITTEN: dict[str, str] = json.loads(Path(__file__).with_name("written.json").read_text(encoding="utf-8"))
+"""Format → ``f(a=1, on=True)`` in it."""
 TOOL = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}, "on": {"type": ["boolean", "null"]}}}}
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.extensions.formats.hub import read_template
-from tests.extensions.formats.chat_templates import TEMPLATES
 
+TEMPLATES: dict[str, str] = json.loads(Path(__file__).with_name("chat_templates.json").read_text(encoding="utf-8"))
+"""Forty chat templates in the manners of published ones, written here; each shows something that templates do."""
 PYTHONS = [path for path in os.environ.get("BFCL_ENGINES", "").split(os.pathsep) if path]
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
 TOOLS = [

@@ -254,27 +254,21 @@ def test_workers_record_without_loss_and_replay(pytester, project):
 
 
 @pytest.mark.usefixtures("project")
-def test_a_recording_that_cannot_be_written_is_said_before_anything_is_asked(pytester):
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--model", "fake:x", "--bfcl-record", "folder"), "*--bfcl-record: *folder*"),  # before anything is asked
+        (("-k", "sync"), "*needs a model: --model provider:name, or --bfcl-record replay=FILE*"),
+        (("--bfcl-record", "replay=nowhere.jsonl", "-k", "state"), "*there is no file nowhere.jsonl*"),
+        (("--bfcl-record", "replay=damaged.jsonl", "-k", "state"), "*damaged.jsonl, line 1: *"),
+    ],
+)
+def test_what_is_no_model_and_no_recording(pytester, args, told):
     (pytester.path / "folder").mkdir()
-    result = run(pytester, "--model", "fake:x", "--bfcl-record", "folder", "--bfcl-out", "run")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--bfcl-record: *folder*"])
-
-
-@pytest.mark.usefixtures("project")
-def test_without_model_and_recording_it_says_what_to_do(pytester):
-    result = run(pytester, "-k", "sync")
-    result.stdout.fnmatch_lines(["*needs a model: --model provider:name, or --bfcl-record replay=FILE*"])
-    missing = run(pytester, "--bfcl-record", "replay=nowhere.jsonl", "-k", "state")
-    missing.stdout.fnmatch_lines(["*there is no file nowhere.jsonl*"])
-
-
-@pytest.mark.usefixtures("project")
-def test_a_damaged_recording_names_its_line(pytester):
-    (pytester.path / "answers.jsonl").write_text('{"test": "a"}\n')
-    run(pytester, "--bfcl-record", "replay=answers.jsonl", "-k", "state").stdout.fnmatch_lines(
-        ["*answers.jsonl, line 1: *"]
-    )
+    (pytester.path / "damaged.jsonl").write_text('{"test": "a"}\n')
+    result = run(pytester, *args)
+    assert (result.ret == pytest.ExitCode.USAGE_ERROR) == ("folder" in args)
+    (result.stderr if "folder" in args else result.stdout).fnmatch_lines([told])
 
 
 def serve_weather(pytester, *answer):

@@ -161,7 +161,15 @@ def test_the_entries_can_be_used_and_are_told_to_be_unread(tmp_path: Path, capsy
     assert main(["new", "log", str(source), "-o", str(made)]) == 2, "what is there is not written over"
 
 
-@pytest.mark.parametrize("line", ["{", "7", '{"messages": 3}', '{"messages": [{}]}', '{"messages": [1]}'])
+NO_CALLS: tuple[Any, ...] = (*({"function": {"name": "f", "arguments": each}} for each in ("{", "[]")), {})
+NO_CONVERSATIONS = [
+    "{", "7", '{"messages": 3}', '{"messages": [{}]}', '{"messages": [1]}',
+    *(json.dumps({"tools": [TOOL], "messages": [ASKED, {"role": "assistant", "tool_calls": [call]}]})
+      for call in NO_CALLS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NO_CONVERSATIONS)
 def test_a_line_that_is_no_conversation_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(f"{json.dumps(CONVERSATION)}\n{line}\n")
@@ -169,20 +177,11 @@ def test_a_line_that_is_no_conversation_is_named(tmp_path: Path, line: str) -> N
         list(entries_of_log(path))
 
 
-@pytest.mark.parametrize(
-    "call", [{"function": {"name": "f", "arguments": "{"}}, {"function": {"name": "f", "arguments": "[]"}}, {}]
-)
-def test_a_broken_call_is_named(tmp_path: Path, call: dict[str, Any]) -> None:
-    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]}]
-    with pytest.raises(UsageError, match=r"log\.jsonl:1"):
-        list(entries_of_log(log(tmp_path / "log.jsonl", {"tools": [TOOL], "messages": messages})))
-
-
 # -- endings: what each kind of log says of a reply, and whether it may be taken for what is right ---------------------
 
-ASKED = [{"role": "user", "content": "Who are you?"}]
+WHO = [{"role": "user", "content": "Who are you?"}]
 SAYS = {"role": "assistant", "content": "A shop's assistant."}
-OFFERED = {"messages": ASKED, "tools": [TOOL]}
+OFFERED = {"messages": WHO, "tools": [TOOL]}
 
 
 def ended(name: str, word: object) -> dict[str, Any]:
@@ -216,7 +215,7 @@ def test_truth_is_never_made_of_trouble(record: Any, tmp_path: Path) -> None:
 
 
 def test_what_goes_on_with_a_cut_reply_is_left_out_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    later = {"request": {**OFFERED, "messages": [*ASKED, SAYS, {"role": "user", "content": "And now?"}]},
+    later = {"request": {**OFFERED, "messages": [*WHO, SAYS, {"role": "user", "content": "And now?"}]},
              "response": STOPPED}  # fmt: skip
     path = log(tmp_path / "log.jsonl", chat("length"), later, chat("error"), chat("error"))
     assert main(["new", "log", str(path), "--skip", "-o", str(tmp_path / "made.jsonl")]) == 1

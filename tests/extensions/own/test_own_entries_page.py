@@ -34,17 +34,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_kind_of_entry_is_shown() -> None:
     categories = {json.loads(line).get("category") for block in blocks("jsonl") for line in block.splitlines()}
-    wanted = {
-        None,
-        "parallel",
-        "irrelevance",
-        "live_relevance",
-        "multi_turn_base",
-        "web_search_base",
-        "mcp",
-        "recorded",
-    }
-    assert categories == wanted
+    several = ("multi_turn_base", "web_search_base", "mcp", "recorded")
+    assert categories == {None, "parallel", "irrelevance", "live_relevance", *several}
 
 
 @pytest.mark.slow
@@ -58,18 +49,8 @@ def test_the_entries_are_fine_and_the_oracle_passes(
         capsys.readouterr().out
     )
     assert main(["validate", "own.jsonl", "--simulator", "lamps:Absent"]) == 2
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "own.jsonl",
-        "--model",
-        "oracle:",
-        "--bfcl-search=local",
-        "--bfcl-mcp",
-        server,
-    ]
+    words = "-m pytest -q own.jsonl --model oracle: --bfcl-search=local --bfcl-mcp"
+    command = [sys.executable, *words.split(), server]
     environment = os.environ | {"PYTHONPATH": str(folder)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
