@@ -188,6 +188,7 @@ def _words_of_turn(details: TurnDetails) -> dict[str, object]:
         "turn": "the conversation" if details.turn is None else f"turn {details.turn + 1}",
         "calls": _Shown(_calls, details.called),
         "called_turns": _Shown(_text, details.called),
+        "due_turns": _Shown(_text, details.expected),
         "due_calls": _due_calls(details.expected),
     }
     if isinstance(details, StateDetails):

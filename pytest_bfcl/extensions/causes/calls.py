@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -26,8 +24,8 @@ from pytest_bfcl.extensions.causes.places import (
 )
 from pytest_bfcl.extensions.causes.raw import doubled_names, is_beginning, mended, objects_in, written
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
+from pytest_bfcl.extensions.causes.shapes import list_in, object_in, parts_of, positional, taken_apart, wrapper_of
 from pytest_bfcl.extensions.causes.values import same
-from pytest_bfcl.spread_json import json_or
 
 _Read = tuple[Relation | None, dict[str, Any] | None, str]
 
@@ -44,15 +42,16 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         at, due = (number, step, index), turn.due[due_at]
         nested = any(isinstance(value, dict) and value for value in due.said.values())
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested, "bare": not due.said}
+        here["lists"] = any(isinstance(value, list) and value for value in due.said.values())
         here["names"] = len({each.name for each in turn.due})
         here["parameters"] = len(case.properties(due.name))
         here |= {"last call": due_at == len(turn.due) - 1, "given": len(due.said), "written": len(written(due.said)[0])}
         of = Context(case, turn, number, due_at)
         yield _name(of, call, at, here)
         relation, given, _ = readable[n]
-        whole = call.given if call.given is not None else _listed(call.raw)
+        whole = call.given if call.given is not None else list_in(call.raw)
         inner = dict(given) if given is not None else None
-        if (listed := _positional(case, call, due)) is not None:
+        if (listed := positional(case, call, due)) is not None:
             relation, inner = Relation("positional"), listed
         elif gap is not None and lacks(call.raw, due.said, gap):
             begin, length = gap
@@ -60,10 +59,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             relation, inner = Relation(*gone), None
         elif call.given is None and inner is None:
             relation = next(filter(None, (masked(call.raw, text) for text in written(due.said))), relation)
-        flat = _unflattened(due, inner)
-        if flat is not None:
-            relation, inner = Relation("flattened"), flat
-        wrapper = _wrapper(case, due, inner)
+        if (whole_again := taken_apart(due, inner)) is not None:
+            relation, inner = Relation(whole_again[0]), whole_again[1]
+        wrapper = wrapper_of(case, due, inner)
         others = [each.said for each in turn.due if each is not due]
         if relation is not None:
             if relation.key == "json_cut":  # what was cut off cannot be known from the rest
@@ -73,16 +71,18 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             fix = set_given(at, mend, call.name)
             yield Place("raw", "", here, ((relation.key, relation.told),), fix, at, due.said, whole, of)
         elif wrapper is not None:
-            inner = _inside(inner[wrapper]) if inner is not None else None
-            if inner and len(inner) == 1 and not inner.keys() & {*due.accepted, *case.properties(due.name)}:
-                inner = _inside(next(iter(inner.values()))) or inner
+            inner = object_in(inner[wrapper]) if inner is not None else None
             told = "the function's name" if wrapper in (call.name, due.name) else wrapper
+            if inner and len(inner) == 1 and not inner.keys() & {*due.accepted, *case.properties(due.name)}:
+                ((second, within),) = inner.items()
+                if (deeper := object_in(within)) is not None:
+                    inner, told = deeper, f"{told}.{second}"
             if inner and all(isinstance(each, dict) and "type" in each for each in inner.values()):
                 key, told, inner = "schema_echoed", "", dict(due.said)
             else:
                 key = "wrapped"
             yield Place("raw", "", here, ((key, told),), set_given(at, inner or {}), at, due.said, whole, of)
-        elif inner and len(_parts_of(case, due, inner)) > 1:  # a rule may foretell which of them an argument is in
+        elif inner and len(parts_of(case, due, inner)) > 1:  # a rule may foretell which of them an argument is in
             inner = None
             yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)
         elif inner and any(same(inner, each) for each in others) and not _accepts(due, inner):
@@ -95,37 +95,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield from of_arguments(of, inner, at, here)
 
 
-def _parts_of(case: Case, due: Due, given: dict[str, Any]) -> list[str]:
-    """Unknown names under which objects with known arguments stand."""
-    known = {*due.accepted, *case.properties(due.name)}
-    inner = {key: value for key, value in given.items() if key not in known and isinstance(value, dict)}
-    return [key for key, value in inner.items() if known & value.keys()]
-
-
-def _wrapper(case: Case, due: Due, given: dict[str, Any] | None) -> str | None:
-    """The only key with all arguments; unknown ones may be next to it."""
-    known = {*due.accepted, *case.properties(due.name)}
-    if not given or known & given.keys() or len(_parts_of(case, due, given)) > 1:
-        return None
-    for key, value in given.items():
-        inner = _inside(value)
-        if inner is not None and len(inner) == 1 and not known & inner.keys():  # wrapped once more
-            inner = _inside(next(iter(inner.values())))
-        if inner is not None and (known & inner.keys() or (not inner and (len(given) == 1 or not due.said))):
-            return str(key)
-    return None
-
-
 def _accepts(due: Due, given: dict[str, Any]) -> bool:
     """Whether arguments could be the expected ones."""
     return all(any(same(value, each) for each in due.accepted.get(key, ())) for key, value in given.items())
-
-
-def _inside(value: object) -> dict[str, Any] | None:
-    """The object that a value is, or whose JSON it is."""
-    if isinstance(value, str) and value[:1] == "{":
-        return mended(json.dumps(value))[1]
-    return dict(value) if isinstance(value, dict) else None
 
 
 def _readable(case: Case, call: Made) -> _Read:
@@ -140,25 +112,6 @@ def _readable(case: Case, call: Made) -> _Read:
     return (None, call.given, call.name) if first is None else (Relation("doubled_names"), first, call.name)
 
 
-def _positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
-    """Arguments that are a list, alone or under an unknown name, in the order of the parameters."""
-    order = list(case.properties(due.name) or due.said)
-    values: object = None
-    if call.given is None:
-        values = json_or(call.raw[:20_000])
-    elif 0 < len(call.given) <= 2 and not call.given.keys() & {*order, *due.accepted}:
-        filled = [each for each in call.given.values() if each not in ({}, [], None)]
-        if not filled and not due.said:
-            return {}
-        values = filled[0] if len(filled) == 1 else None
-    if values == [] and not due.said:
-        return {}
-    if not isinstance(values, list) or not values or len(values) > len(order):
-        return None
-    known = dict(zip(order, values, strict=False))
-    return None if any(isinstance(each, dict) and each.keys() & {*order, "name"} for each in values) else known
-
-
 Gap = tuple[int, int]
 """First character and length of a lost piece."""
 
@@ -167,15 +120,6 @@ def lacks(raw: str, due: dict[str, Any], gap: Gap) -> bool:
     """Whether a text of arguments is the expected one without a piece."""
     begin, length = gap
     return any(raw == text[:begin] + text[begin + length :] and raw != text for text in written(due))
-
-
-def _listed(raw: str) -> Any:
-    """A text of arguments as the list or text that it is JSON of; the text where it is none."""
-    try:
-        found = json.loads(raw[:20_000])
-    except (ValueError, RecursionError):
-        return raw
-    return found if isinstance(found, list) else raw
 
 
 def joined_calls(case: Case, made: list[Made], due: list[Due]) -> list[Due]:
@@ -216,25 +160,6 @@ def _split(name: str, offered: list[str]) -> list[str]:
     return [name]
 
 
-def _unflattened(due: Due, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Arguments ``a.b``, or ``b`` alone, put back into their objects; ``None`` without any."""
-    if given is None:
-        return None
-    nested = [key for key, value in due.said.items() if isinstance(value, dict) and key not in given]
-    parts = {
-        said: (key, re.sub(rf"^{re.escape(key)}[._/\[]", "", str(said)).rstrip("]"))
-        for said in given
-        for key in nested
-        if re.match(rf"{re.escape(key)}[._/\[]", str(said)) or (said in due.said[key] and said not in due.accepted)
-    }
-    if not parts:
-        return None
-    found: dict[str, Any] = {key: value for key, value in given.items() if key not in parts}
-    for said, (key, inner) in parts.items():
-        found.setdefault(key, {})[inner] = given[said]
-    return found
-
-
 def calls_inside(case: Case, made: list[Made]) -> tuple[str, list[Due]] | None:
     """Calls that are the arguments of another call, which was never offered."""
     if not made or any(call.name in case.wires or call.given is None for call in made):
@@ -250,7 +175,7 @@ def calls_inside(case: Case, made: list[Made]) -> tuple[str, list[Due]] | None:
             name = _offered(case, each[key])
             rest = {other: value for other, value in each.items() if other != key}
             known = case.properties(name).keys()
-            inner = next((told for value in rest.values() if (told := _inside(value)) is not None), None)
+            inner = next((told for value in rest.values() if (told := object_in(value)) is not None), None)
             if inner is None and not rest.keys() <= known:
                 return None
             found.append(Due(name, {}, frozenset(), rest if inner is None or (rest.keys() <= known) else inner))

@@ -263,9 +263,13 @@ def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:
     }  # fmt: skip
     for option in options:
         name, _, value = option.partition(" ")
-        if had.get(name) != value and not (name == "--stream" and asked.stream):
+        if had.get(name) != value and _STREAMED.get(name) != asked.stream:
             return option
     return "--repeat 3"  # the run had all of them: whether it happens again
+
+
+_STREAMED = {"--stream": True, "--no-stream": False}
+"""Option and the run for which it changes nothing."""
 
 
 def _decoder(notation: str) -> str | None:

@@ -16,7 +16,7 @@ from pytest_bfcl.extensions.causes.calls import Gap, calls_inside, is_earlier, j
 from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
 from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, Why, drop_all, restore
 from pytest_bfcl.extensions.causes.raw import lost_piece
-from pytest_bfcl.extensions.causes.relations import MOST, script_of
+from pytest_bfcl.extensions.causes.relations import MOST, repeated, script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text, what_is_around
 
 REFUSED = re.compile(
@@ -33,9 +33,6 @@ ERROR = re.compile(
     r"|Traceback \(most recent call last\)|\b\w+(?:Error|Exception): ", re.I,
 )  # fmt: skip
 """Words of servers and proxies, not of models."""
-REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
-MOST_OF_PIECE = 400
-"""Characters of a text that are searched for a repeated piece."""
 LEAST_LETTERS, LEAST_SIGNS, LEAST_WORDS, FOREIGN = 20, 6, 3, 0.8
 """Least letters and words of a reworded text, and the share of them that occurs nowhere else."""
 _ENDINGS = {
@@ -45,8 +42,9 @@ _ENDINGS = {
 }
 
 
-LEAST_MIXED, MIXED = 5, 0.05
-"""Least number and share of entries with replies to other requests before a server counts as mixing them up."""
+LEAST_MIXED, MIXED, AGAIN = 5, 0.05, 3
+"""Least number and share of entries with replies to other requests before a server counts as mixing them up; how often
+one reply comes before it counts as repeated."""
 
 
 class Elsewhere:
@@ -64,9 +62,16 @@ class Elsewhere:
             for number, turn in enumerate(case.turns):
                 if (answer := _answer((due.name, due.said) for due in turn.due)) is not None:
                     self._answers[answer].add(_question(case, number))
+        self._whole: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for case in cases:
+            if len(case.turns) > 1:
+                self._whole[_expected(case)][case.entry.category] = None
         made = [(case, turn) for case in cases for turn in case.turns if any(turn.steps)]
-        strange = {id(case) for case, turn in made if not case.passed and self._has(case, turn)}
-        self._mixed = len(strange) >= max(LEAST_MIXED, MIXED * len({id(case) for case, _ in made}))
+        strange = [(case, turn) for case, turn in made if not case.passed and self._has(case, turn)]
+        self._mixed = len({id(case) for case, _ in strange}) >= max(
+            LEAST_MIXED, MIXED * len({id(case) for case, _ in made})
+        )
+        self._said = Counter(_said(turn) for _, turn in strange)
 
     @cached_property
     def _words(self) -> set[str]:
@@ -84,6 +89,19 @@ class Elsewhere:
             return False
         strange = len([each for each in words if each not in self._words])
         return script != "LATIN" or (len(words) >= LEAST_WORDS and strange >= FOREIGN * len(words))
+
+    def twin_of(self, case: Case) -> str:
+        """The category of another entry whose right answers, turn by turn, a wrong conversation has; empty without."""
+        if case.passed or len(case.transcript.turns) < 2:
+            return ""
+        turns = case.turns[: len(case.transcript.turns)]
+        made = [[(call.name, call.given) for step in turn.steps for call in step] for turn in turns]
+        said = _conversation(made)
+        return next(iter(self._whole.get(said, ())), "") if said != _expected(case) else ""
+
+    def whose(self, turn: Turn) -> str:
+        """Which reply of another request it is, if that is known."""
+        return "the same one again and again" if self._said[_said(turn)] >= AGAIN else ""
 
     def has(self, case: Case, turn: Turn) -> bool:
         """Whether wrong calls of a turn belong to another request, in a run where that recurs.
@@ -110,6 +128,22 @@ def _answer(calls: Iterable[tuple[str, object]]) -> str | None:
     return said if sum(len(str(given)) for _, given in told) >= _KNOWN_AGAIN else None
 
 
+def _said(turn: Turn) -> str:
+    return str([(call.name, call.given) for call in turn.steps[0]])
+
+
+def _expected(case: Case) -> str:
+    return _conversation([[(due.name, due.said) for due in turn.due] for turn in case.turns])
+
+
+def _conversation(turns: Iterable[Iterable[tuple[str, object]]]) -> str:
+    """Calls turn by turn as one text to compare, without turns at the end that have none."""
+    told = [list(turn) for turn in turns]
+    while told and not told[-1]:
+        told.pop()
+    return json.dumps(told, sort_keys=True, default=str)
+
+
 def _question(case: Case, turn: int) -> str:
     messages = case.entry.question[turn] if turn < len(case.entry.question) else []
     return " ".join(str(each.get("content")) for each in messages)
@@ -124,6 +158,10 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     found = Found(case, _features(case))
     ending = _ENDINGS.get(str(case.line.get("reason")))
     due_words = case.entry.row.checker == "irrelevance"
+    if other := elsewhere.twin_of(case):
+        why: Why = (("mixed_up", f"those of {other} with the same question"),)
+        found.places.append(Place("reply", "", {**found.features, "turn": 0}, why, _all_again(case)))
+        return found
     for number, turn in enumerate(case.turns):
         made = [call for step in turn.steps for call in step]
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
@@ -131,7 +169,9 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         about |= _of_due(case, turn)
         about["added tool"] = any(due.name in later for due in turn.due)
         if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
-            found.places.append(_reply(turn, number, about, ending))
+            tail = [*(call.raw for call in made[-1:]), *([] if made else [_text(case, number)])]
+            looped = next((piece for text in tail if ending == "length" and (piece := repeated(text))), "")
+            found.places.append(_reply(turn, number, about, *([("repeating", looped)] if looped else [(ending, "")])))
         elif not turn.due:
             if made or due_words:
                 fix = drop_all(number) if made else None
@@ -144,7 +184,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         elif made and (calls := joined_calls(case, made, turn.due)):
             found.places.append(Place("reply", "", about, (("calls_joined", ""),), restore(number, calls)))
         elif made and not case.passed and elsewhere.has(case, turn):
-            found.places.append(_reply(turn, number, about, "mixed_up"))
+            found.places.append(_reply(turn, number, about, ("mixed_up", elsewhere.whose(turn))))
         elif (inside := calls_inside(case, made)) is not None:
             told, calls = inside
             found.places.append(Place("reply", "", about, (("call_inside", told),), restore(number, calls)))
@@ -217,16 +257,26 @@ def _features(case: Case) -> Features:
     }
 
 
+def _all_again(case: Case) -> Fix:
+    """Replace all turns by the expected calls."""
+
+    def fix(draft: list[Turn]) -> None:
+        for number, turn in enumerate(case.turns):
+            restore(number, turn.due)(draft)
+
+    return fix
+
+
 def _tool(case: Case, turn: Turn) -> int:
     names = list(case.wires)
     return max((names.index(due.name) for due in turn.due if due.name in names), default=0)
 
 
-def _earlier(case: Case, made: list[Made], number: int) -> list[str]:
+def _earlier(case: Case, made: list[Made], number: int) -> Why:
     """Kinds of a turn with the calls of an earlier one: of the first, of the one before."""
     said = [(call.name, call.given) for call in made]
     kinds = (("turn_late", number - 1), ("restarted", 0))
-    return [key for key, n in kinds if said and said == [(due.name, due.said) for due in case.turns[n].due]]
+    return tuple((key, "") for key, n in kinds if said and said == [(due.name, due.said) for due in case.turns[n].due])
 
 
 def _of_due(case: Case, turn: Turn) -> Features:
@@ -250,8 +300,8 @@ def _is_late(case: Case, turn: Turn) -> bool:
     return _tool(case, turn) >= max(1, len(case.wires) // 2)
 
 
-def _reply(turn: Turn, number: int, about: Features, *keys: str) -> Place:
-    return Place("reply", "", about, tuple((key, "") for key in keys), restore(number, turn.due))
+def _reply(turn: Turn, number: int, about: Features, *why: tuple[str, str]) -> Place:
+    return Place("reply", "", about, why, restore(number, turn.due))
 
 
 def _words_of(text: str) -> list[str]:
@@ -307,8 +357,8 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
         return (("echo", ""),), restored
     if ERROR.search(text):
         return (("error_text", ""),), restored
-    if (piece := REPEATED.search(text[-MOST_OF_PIECE:])) is not None:
-        return (("repeating", piece.group(1)[:20]),), restored
+    if piece := repeated(text):
+        return (("repeating", piece),), restored
     if elsewhere.is_foreign(text, case):
         return (("foreign", ""),), restored
     if REFUSED.search(text):

@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recheck", metavar="CAUSE", help="send the entries of one cause again, with the run's settings"
     )
+    parser.add_argument("--no-stream", action="store_true", help="send them without streaming, though the run streamed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
     add_run_options(parser, shown=False)
 

@@ -24,6 +24,7 @@ from pytest_bfcl.extensions.causes.programs import (
     is_number,
     kind_of,
     of_changes,
+    of_codes,
     of_constants,
     of_tables,
     of_two,
@@ -190,9 +191,11 @@ def _best(places: Trained, right: Sequence[Place], made: Made) -> tuple[Program,
     trained = [each for each in places if each[0] in first]
     votes: Counter[str] = Counter()
     programs: dict[str, Program] = {}
-    table = of_tables(places) if places[0][1].level not in ("raw", "reply") else ()
+    level = places[0][1].level
+    table = of_tables(places) if level not in ("raw", "reply") else ()
+    codes = of_codes([place for _, place in places], right) if level == "value" else ()
     trained = sorted(trained, key=lambda each: each[0] * _EVENLY % 1)[:MOST_TRAINED]
-    for program in chain(_programs(trained, made), table, _composed(trained, votes, made)):
+    for program in chain(_programs(trained, made), table, codes, _composed(trained, votes, made)):
         known = programs.setdefault(program.told, program)
         votes[known.told] += 1
     tried = sorted(votes.items(), key=lambda each: (-each[1], programs[each[0]].cost))[:MOST_TRIED]

@@ -21,6 +21,9 @@ def mistake_of(line: Fields) -> str:
 
 
 def _by_reason(line: Fields, facts: Fields) -> str | None:
+    detail = line.get("detail")
+    if isinstance(detail, Mapping) and detail.get("last_turn") is not None and not line.get("forced_quit"):
+        return "gave no reply to the last turns"
     return {
         reasons.REPLY_OVERFLOW.name: "did not fit into the context",
         reasons.REPLY_LENGTH.name: "was cut at the token limit",

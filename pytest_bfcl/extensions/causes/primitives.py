@@ -122,6 +122,8 @@ TEXTS: Mapping[str, Change] = {
     "with two spaces for each": _without(" ", "  "),
     "with every letter spaced": " ".join,
     "with signs as words apart": _words(" "),
+    "with spaces between words and signs": lambda text: " ".join(re.findall(r"\w+|[^\w\s]", text)),
+    "without spaces beside signs": _without(r"\s*([^\w\s])\s*", r"\1"),
     "with underscores": _words("_"),
     "with hyphens": _words("-"),
     "with dots": _words("."),
@@ -173,6 +175,10 @@ TEXTS: Mapping[str, Change] = {
     "as numbers of their letters": lambda text: [ord(each) for each in text],
     "as a number": lambda text: json.loads(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else 1 // 0,
     "as numbers with signs lost": lambda text: int(re.sub(r"\D", "", text)),
+    "as days and times without signs (`20310402T0900`)": lambda text: re.sub(
+        r"\b(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?",
+        lambda found: "".join(found.groups("")[:3]) + ("T" if found[4] else "") + "".join(found.groups("")[3:]), text,
+    ),
     "day and month exchanged": dates_as("%Y-%d-%m"),
     "with slashes in dates": _without(r"(?<=\d)-(?=\d\d)", "/"),
     "with T between day and time": _without(r"(?<=\d{4}-\d\d-\d\d) (?=\d)", "T"),
@@ -186,6 +192,15 @@ TEXTS: Mapping[str, Change] = {
     "without minutes": _without(r"(?<=\b\d\d):\d\d"),
 }  # fmt: skip
 """What may be said in place of a text."""
+
+
+def _in_go(value: Any) -> str:
+    """As Go's `%v` prints it."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_in_go(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_in_go, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value).removesuffix(".0")
 
 
 def _roman(number: int) -> str:
@@ -334,6 +349,7 @@ LISTS: Mapping[str, Change] = {
     "as objects with an index": lambda some: [{"index": n, "value": each} for n, each in enumerate(some)],
     "as texts of JSON": json.dumps,
     "as texts of Python": str,
+    "as texts of Go": _in_go,
     "with every element as a text": lambda some: [str(each) for each in some],
     "as texts with commas and `and`": lambda some: (
         f"{', '.join(map(str, some[:-1]))} and {some[-1]}" if len(some) > 1 else str(some[0])
@@ -375,6 +391,7 @@ OBJECTS: Mapping[str, Change] = {
     ),
     "as texts of JSON": json.dumps,
     "as texts of Python": str,
+    "as texts of Go": _in_go,
     "as texts of lines": lambda held: "\n".join(f"{key}: {each}" for key, each in held.items()),
     "as texts of assignments": lambda held: ", ".join(f"{key}={each}" for key, each in held.items()),
     "as the query of an address": urlencode,
@@ -397,6 +414,8 @@ WRITERS: Mapping[str, Change] = {
     "in ASCII": json.dumps,
     "as literals of Python": repr,
     "as the query of an address": urlencode,
+    "as the query of an address, with JSON inside": lambda held: urlencode({k: _plain(v) for k, v in held.items()}),
+    "as the query of an address, with a name for each element": lambda held: urlencode(held, doseq=True),
     "as XML": lambda held: "".join(f"<{key}>{_plain(each)}</{key}>" for key, each in held.items()),
     "as XML of parameters": lambda held: "".join(
         f'<parameter name="{key}">{_plain(each)}</parameter>' for key, each in held.items()

@@ -135,6 +135,22 @@ def of_tables(places: Trained) -> Iterator[Program]:
     yield Program(f"one for another ({shown} …)"[:120], lambda p: known.get(repr(p.due), NOTHING), OF_A_TABLE)
 
 
+def of_codes(places: Sequence[Place], right: Sequence[Place]) -> Iterator[Program]:
+    """Numbers in place of the texts of an argument: their positions among all of them, sorted or as they come."""
+    texts: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for place in (*places, *right) if any(type(place.said) is int for place in places) else ():
+        if place.of is not None and isinstance(place.due, str):
+            texts[place.of.key][place.due] = None
+    for told, ordered in (("sorted texts", sorted), ("texts as they come", list)):
+        for first in (0, 1):
+            known = {key: {text: n for n, text in enumerate(ordered(each), first)} for key, each in texts.items()}
+            program = Program(
+                f"their position among the {told} of the argument (the first is {first})",
+                lambda p, k=known: k[p.of.key][p.due], 2,
+            )  # fmt: skip
+            yield from [program] * sum(equal(foretold(program, place), place.said) for place in places)
+
+
 def of_two(place: Place) -> Iterator[Program]:
     """Two changes behind each other."""
     for first, one in changes_of(place.due).items():

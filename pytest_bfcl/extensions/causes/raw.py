@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Due
-from pytest_bfcl.extensions.causes.relations import ENCODINGS, MOST, TOKEN, Relation
+from pytest_bfcl.extensions.causes.relations import ENCODINGS, MOST, TOKEN, Relation, repeated
 from pytest_bfcl.extensions.causes.values import literal, same
 
 Object = dict[str, Any]
@@ -39,6 +39,8 @@ def mended(raw: str) -> tuple[Relation, Object | None]:
     value = _value(raw)
     if value is not _NOTHING:
         return _of_other_shape(value)
+    if (grown := _grown(raw)) is not None:
+        return Relation("json_grown"), grown
     if tokens := TOKEN.findall(raw):
         without = _object(json.loads, TOKEN.sub("", raw).strip()) or _object(_leading, raw)
         if without is not None:
@@ -46,7 +48,25 @@ def mended(raw: str) -> tuple[Relation, Object | None]:
     for key, told, repair in _REPAIRS:
         if (found := _object(repair, raw)) is not None:
             return Relation(key, told), found
+    if not raw.rstrip().endswith("}") and (piece := repeated(raw)):
+        return Relation("repeating", piece), None
     return _in_a_part(raw) or (Relation("json_broken"), None)
+
+
+def _grown(raw: str) -> Object | None:
+    """The object at the end of a text of ever longer beginnings of it."""
+    end = raw.rfind("{")
+    while end > 0 and (whole := _object(json.loads, raw[end:])) is None:
+        end = raw.rfind("{", 0, end)
+    if end <= 0 or whole is None:
+        return None
+    last, left, number = raw[end:], raw[:end], 0
+    while left:
+        size = next((n for n in range(min(len(left), len(last)), 0, -1) if left.endswith(last[:n])), 0)
+        if not size:
+            return None
+        left, number = left[:-size], number + 1
+    return whole if number > 1 or end > 2 else None
 
 
 def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:

@@ -6,6 +6,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
     model = next((each for each in opened.fingerprint.models if each.model == known.model), None)
     if model is None:
         raise UsageError(f"run.json of {folder} does not record the settings of {known.model}")
+    if args.no_stream:
+        model = replace(model, stream=False)
     with tempfile.TemporaryDirectory() as held:
         ids = Path(held) / "ids.txt"
         ids.write_text("\n".join(row.ids) + "\n", encoding="utf-8")

@@ -31,6 +31,11 @@ _MONTHS = {
 }
 
 
+_REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
+_OF_PIECE, _BLANK = 400, 20
+"""Characters of a text that are searched for a repeated piece, and of white space at its end that are no accident."""
+
+
 class Relation(NamedTuple):
     """``key`` is the cause's, without its level; ``told`` the parameter in words."""
 
@@ -45,6 +50,14 @@ def of_texts(said: str, due: str) -> tuple[Relation, ...]:
     if said == due or not said or not due:
         return ()
     return tuple(found for rule in _OF_TEXTS if (found := rule(said, due)) is not None)
+
+
+def repeated(text: str) -> str:
+    """The piece that a text repeats up to its end; empty without."""
+    if len(text) - len(text.rstrip()) >= _BLANK:
+        return "white space"
+    found = _REPEATED.search(text[-_OF_PIECE:])
+    return found.group(1)[:20] if found is not None else ""
 
 
 def plain(text: str) -> str:
@@ -258,16 +271,11 @@ def _clock(text: str) -> tuple[int, int] | None:
     return (int(found.group(1)) % 12, int(found.group(2) or 0)) if found else None
 
 
-def _skeleton(pattern: str, key: str) -> Callable[[str, str], Relation | None]:
-    def rule(said: str, due: str) -> Relation | None:
-        same = (
-            len(said) == len(due)
-            and said.casefold() != due.casefold()
-            and re.sub(pattern, "#", said) == re.sub(pattern, "#", due)
-        )
-        return Relation(key) if same else None
-
-    return rule
+def _digits(said: str, due: str) -> Relation | None:
+    """Other digits at the same places, or the same ones in another order."""
+    if len(said) != len(due) or said == due or re.sub(r"\d", "#", said) != re.sub(r"\d", "#", due):
+        return None
+    return Relation("digits", "the same in another order" if sorted(said) == sorted(due) else "")
 
 
 _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
@@ -284,5 +292,5 @@ _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
     _affixed,
     _cut,
     lambda said, due: Relation("space") if said.split() == due.split() else None,
-    _skeleton(r"\d", "digits"),
+    _digits,
 )

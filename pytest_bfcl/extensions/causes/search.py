@@ -64,7 +64,20 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     ]
     explained = _explained(causes)
     left = [case for case in known if not case.passed and id(case) not in explained]
-    return sorted(causes, key=lambda each: (-len(each.entries), -len(each.together))), left
+    return sorted(_joined(causes), key=lambda each: (-len(each.entries), -len(each.together))), left
+
+
+def _joined(causes: Iterable[Cause]) -> list[Cause]:
+    """Causes of which no two say the same."""
+    found: dict[tuple[str, str], Cause] = {}
+    for each in causes:
+        known = found.setdefault((each.key, each.title), each)
+        if known is not each:
+            mine = {id(case) for case in (*known.entries, *each.entries)}
+            known.entries += each.entries
+            known.together = [case for case in (*known.together, *each.together) if id(case) not in mine]
+            known.shown += each.shown
+    return [*found.values()]
 
 
 def _explained(causes: Iterable[Cause]) -> set[int]:

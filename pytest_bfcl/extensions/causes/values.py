@@ -134,8 +134,8 @@ def _number_text(said: str, due: float) -> Relation | None:
     commas = said.replace(",", "").replace(" ", "").replace("_", "").replace("'", "")
     if any(_close(_number(each), due) for each in (said, said.replace(".", "").replace(",", "."), commas)):
         return Relation("number_text")
-    found = re.search(r"-?\d+(?:\.\d+)?", said)
-    if found is None or not _close(_number(found.group()), due):
+    found = re.search(r"-?\d[\d,]*(?:\.\d+)?", said)
+    if found is None or not _close(_number(found.group().replace(",", "")), due):
         return None
     return Relation("number_with_unit", f"{said[: found.start()]}…{said[found.end() :]}"[:40])
 

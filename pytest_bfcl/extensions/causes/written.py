@@ -92,7 +92,9 @@ def what_is_around(text: str, due: str) -> list[str]:
         return []
     before, *others = (re.sub(r"\d+", "#", each) for each in gaps)
     behind = _BEGUN.sub(_first, next(filter(None, others), ""))
-    heads = dict.fromkeys((before[:40], "".join(re.findall(r"\S{0,30}\s*\Z", before)[:1])))
+    marks = _MARKS.fullmatch(before)
+    framed = [f"{marks[1]} … {marks[2]}"] if marks else []
+    heads = dict.fromkeys((*framed, before[:40], "".join(re.findall(r"\S{0,30}\s*\Z", before)[:1])))
     return [f"`{head}…{behind}`" for head in heads]
 
 
@@ -113,6 +115,8 @@ def _gaps(text: str, due: str) -> list[str]:
     return gaps if behind_calls else []
 
 
+_MARKS = re.compile(r"\s*([^\w\s.,;:!?'\"]+\w*[^\w\s]+)(?=\w|\s).*?([^\w\s.,;:!?'\"]+\w*[^\w\s]+)\s*", re.S)
+"""Words between two marks, as thoughts have them."""
 _BEGUN = re.compile(r"(\s*\S{1,20}\s?).*", re.S)
 
 

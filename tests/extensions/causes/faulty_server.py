@@ -35,6 +35,7 @@ class Said:
     finish: str = "stop"
     seen: Any = None
     number: int = 0
+    streamed: bool = False
 
     @cached_property
     def rng(self) -> random.Random:
@@ -71,6 +72,17 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 Bend = Callable[[Said], None]
+
+
+def _streamed(told: dict[str, Any]) -> web.Response:
+    """A whole reply as one piece of a stream."""
+    (choice,) = told["choices"]
+    calls = [{"index": n, **call} for n, call in enumerate(choice["message"].get("tool_calls") or [])]
+    delta = {**choice["message"], **({"tool_calls": calls} if calls else {})}
+    piece = {**told, "object": "chat.completion.chunk", "choices": [{**choice, "delta": delta}]}
+    return web.Response(
+        text=f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n", content_type="text/event-stream", charset="utf-8"
+    )
 
 
 class FaultyServer:
@@ -110,6 +122,7 @@ class FaultyServer:
         entry = self.find(messages, tools)
         right = answer(entry, "fc" if tools else "prompt", turn, step)
         said = Said(entry, turn, step, messages, tools, seen=[messages, tools], number=self.asked)
+        said.streamed = bool(body.get("stream"))
         said.calls = [[call.name, call.arguments] for call in right.tool_calls]
         said.text = right.text
         self.asked += 1
@@ -124,13 +137,12 @@ class FaultyServer:
             ]
             said.finish = "tool_calls" if said.finish == "stop" else said.finish
         tokens = len(json.dumps(said.seen)) // 4
-        return web.json_response(
-            {
-                "id": f"r{self.asked}", "object": "chat.completion", "model": "faulty",
-                "choices": [{"index": 0, "message": message, "finish_reason": said.finish}],
-                "usage": {"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20},
-            }
-        )  # fmt: skip
+        told = {
+            "id": f"r{self.asked}", "object": "chat.completion", "model": "faulty",
+            "choices": [{"index": 0, "message": message, "finish_reason": said.finish}],
+            "usage": {"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20},
+        }  # fmt: skip
+        return _streamed(told) if said.streamed else web.json_response(told)
 
     async def start(self) -> web.AppRunner:
         app = web.Application(client_max_size=1 << 26)

@@ -48,6 +48,26 @@ def each_call(change: Callable[[str, dict[str, Any]], tuple[str, str]]) -> Bend:
     return calls(lambda made: [list(change(name, json.loads(given))) for name, given in made])
 
 
+def _shuffled(text: str) -> str:
+    return "".join(random.Random(text).sample(text, len(text))) if text.isdigit() and len(text) > 3 else text
+
+
+def _has_two(said: Said) -> bool:
+    return any(len(json.loads(given)) > 1 for _, given in said.calls)
+
+
+def _blank(text: str) -> str:
+    return text.partition(", ")[0] + "," + "\n" * 200
+
+
+def _cut_if_blank(said: Said) -> None:
+    said.finish = "length" if any(given.endswith("\n") for _, given in said.calls) else said.finish
+
+
+def _cumulative(text: str) -> str:
+    return "".join(text[:end] for end in range(8, len(text), 8)) + text
+
+
 def _hashed(name: str) -> str:
     return name if len(name) <= 14 else f"{name[:8]}_{hashlib.sha1(name.encode()).hexdigest()[:6]}"
 
@@ -238,6 +258,12 @@ def _asks_first(said: Said) -> None:
 
 
 FURTHER: Mapping[str, Fault] = {
+    "digits in another order": Fault(texts(_shuffled), ("digits",), says="another order"),
+    "white space without end": Fault(
+        both(only(_has_two, raw(_blank)), _cut_if_blank), ("repeating",), says="white space"
+    ),
+    "cumulative pieces": Fault(raw(_cumulative), ("json_grown",)),
+    "two wrappers": Fault(arguments(lambda given: {"request": {"body": given}}), ("wrapped",), says="request.body"),
     # Gateways and proxies.
     "names hashed": Fault(names(_hashed), ("name_cut",)),
     "synonyms in names": Fault(names(_synonyms), ("name_learned",), says="→"),
@@ -425,6 +451,49 @@ def _is_single(line: dict[str, Any]) -> bool:
     return bool(isinstance(line["output"], list) and line["output"] and isinstance(line["output"][0], dict))
 
 
+def _joined_by_message(lines: Stored) -> Stored:
+    """Conversations without a parameter have the replies of those with all of them."""
+    whole = {line["id"]: line["output"] for line in lines}
+    base = {line["id"]: line["id"].replace("_miss_param", "_base") for line in lines}
+    return [{**line, "output": whole.get(base[line["id"]], line["output"])} for line in lines]
+
+
+def _stuck(lines: Stored) -> Stored:
+    held: dict[str, Any] = {}
+    of_live = [line for line in lines if line["category"].startswith("live") and _is_single(line)]
+    for line in of_live:
+        held.setdefault(line["category"], line["output"])
+    mine = {line["id"] for line in of_live}
+    return [{**line, "output": held[line["category"]]} if line["id"] in mine else line for line in lines]
+
+
+def _coded(lines: Stored) -> Stored:
+    """Texts are their positions among the sorted ones of their argument."""
+    known: dict[str, set[str]] = {}
+
+    def collect(call: Call) -> Call:
+        for key, value in json.loads(call["arguments"]).items():
+            if isinstance(value, str):
+                known.setdefault(key, set()).add(value)
+        return call
+
+    def change(call: Call) -> Call:
+        given = json.loads(call["arguments"])
+        coded = {k: sorted(known[k]).index(v) if isinstance(v, str) else v for k, v in given.items()}
+        return {**call, "arguments": json.dumps(coded)}
+
+    of_calls(collect)(lines)
+    return of_calls(change)(lines)
+
+
+def _apart(given: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        listed = isinstance(value, list) and value and not isinstance(value[0], list | dict)
+        found |= {f"{key}.{n}": each for n, each in enumerate(value)} if listed else {key: value}
+    return found
+
+
 def _turns_reversed(lines: Stored) -> Stored:
     return [{**line, "output": line["output"][::-1]} if "turn" in line["category"] else line for line in lines]
 
@@ -447,7 +516,7 @@ def _some_dropped(lines: Stored) -> Stored:
 
 IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "lines shifted": (_shifted, ("mixed_up",)),
-    "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut",)),
+    "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut", "raw_learned")),
     "written by str": (_arguments(lambda text: repr(json.loads(text))), ("json_python",)),
     "in title case": (of_calls(lambda call: {**call, "name": call["name"].title()}), ("name_learned",)),
     "escaped for a page": (_arguments(lambda text: text.replace('"', "&quot;")), ("json_encoded",)),
@@ -462,4 +531,8 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "turns in reverse order": (_turns_reversed, ("reply_learned",)),
     "first turns only": (_first_turns, ("turns_missing",)),
     "some dropped": (_some_dropped, ()),
+    "joined by the first message": (_joined_by_message, ("mixed_up",)),
+    "a stuck buffer": (_stuck, ("mixed_up",)),
+    "codes of a table": (_coded, ("value_learned",)),
+    "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip

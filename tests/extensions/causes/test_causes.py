@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
 from pytest_bfcl.extensions.causes.of_runs import of_path
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
-from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault, numbers, texts
+from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault, numbers, only, texts
 from tests.extensions.causes.faulty_server import FaultyServer, serving
 from tests.extensions.causes.further_faults import FURTHER, IN_FILES, MIXED
 
@@ -145,6 +145,17 @@ def test_what_is_advised_was_not_done_already(
     settings = Settings(base_url=server.url, retries=0, temperature=temperature)
     run("bundled", "openai:faulty@fc", settings=settings, categories=["non_live"], out=tmp_path / "run")
     assert rows_of(tmp_path / "run")[0]["next"].endswith(f"--recheck number_words {advised}")
+
+
+def test_a_fault_of_streams_is_asked_again_without_one(
+    server: FaultyServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.bend = only(lambda said: said.streamed, FAULTS["prefix"].bend)
+    settings = Settings(base_url=server.url, retries=0, stream=True)
+    run("bundled", "openai:faulty@fc", settings=settings, categories=["simple_python"], out=tmp_path / "run")
+    assert rows_of(tmp_path / "run")[0]["next"].endswith("--recheck name_prefix --no-stream")
+    assert cli.main(["explain", str(tmp_path / "run"), "--recheck", "name_prefix", "--no-stream"]) == 0
+    assert re.search(r"(\d+) of \1 entries are right now", capsys.readouterr().out)
 
 
 STRANGE = [0, -0.0, 1e-7, 1e300, 10**400, -(10**30), "٣", "\u0000", "", "9" * 400, [], {"a": [0]}, None, True]
