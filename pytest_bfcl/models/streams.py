@@ -94,7 +94,9 @@ class EventReader:
     def feed(self, chunk: bytes) -> None:
         """Add arrived bytes. Raises `AdapterError` ``malformed_body`` if they are no event stream."""
         self._read += len(chunk)
-        data = self._rest + (chunk if self._read > len(chunk) else chunk.removeprefix(codecs.BOM_UTF8))
+        data = self._rest + chunk
+        if len(data) == self._read:  # the beginning, in however many pieces it came
+            data = data.removeprefix(codecs.BOM_UTF8)
         # A CR at the end may be half of a line's end: it waits for what follows.
         waiting = b"\r" if data.endswith(b"\r") else b""
         data = data[: len(data) - len(waiting)]

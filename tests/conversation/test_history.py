@@ -13,8 +13,6 @@ from pytest_bfcl.conversation.history import (
     with_thoughts,
 )
 from pytest_bfcl.models.chat import dialect_of
-from pytest_bfcl.models.prices import Budget, reply_cost
-from pytest_bfcl.settings import Price
 from pytest_bfcl.transcript import Reply, ToolCall
 
 CALLS = (ToolCall("f", "{}", "a"), ToolCall("g", "[]"))
@@ -71,31 +69,3 @@ def test_replies_of_what_is_stored(output: Any, said: Reply | None) -> None:
             Reply.from_output(output)
     else:
         assert Reply.from_output(output) == said
-
-
-PRICE = Price(input=2.0, output=10.0)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "price", "cost"),
-    [
-        ((1_000_000, 100_000), PRICE, 3.0), ((1_000_000, None), PRICE, 2.0), ((None, None), PRICE, None),
-        ((500, 500), Price(input=1.0), None), ((500, 0), Price(input=1.0), 0.0005), ((500, 500), Price(), None),
-        ((1, None), Price(output=3.0), None), ((0, 1_000_000), Price(output=3.0), 3.0), ((None, 0), Price(), 0.0),
-    ],
-)  # fmt: skip
-def test_cost_of_a_reply(tokens, price, cost):
-    assert reply_cost(Reply(text="", input_tokens=tokens[0], output_tokens=tokens[1]), price) == cost
-
-
-@pytest.mark.parametrize(
-    ("limit", "spent", "stopped"), [(None, 9e9, False), (1.0, 0.99, False), (1.0, 1.0, True), (0.0, 0.0, True)]
-)
-def test_when_the_budget_is_spent(limit, spent, stopped):
-    budget = Budget(limit, Price(1.0, 1.0))
-    assert (limit == 0.0) is (budget.stop_reason() is not None)
-    budget.charge(Reply(input_tokens=round(spent * 4e5), output_tokens=round(spent * 6e5)))
-    budget.charge(Reply())
-    assert budget.spent_usd == pytest.approx(spent)
-    assert (budget.stop_reason() is not None) is stopped
-    assert not stopped or f"budget of {limit:g} USD reached" in budget.stop_reason()

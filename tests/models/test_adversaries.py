@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -44,13 +45,16 @@ def entry(*tools: ServedTool, files: tuple[str, ...] = (), **changes: Any) -> En
         ({"possible_answer": None}, "idle parrot every"),
         ({"expect": [SAYS], "possible_answer": [[]]}, "parrot every vandal"),
         ({"expect": [{"not_called": "*"}], "possible_answer": [[]]}, "every vandal"),
+        ({"expect": [{"said": True, "contains": "no"}], "possible_answer": [[]]}, "parrot every vandal"),
+        *(({"expect": [{"not_called": "*"}], "possible_answer": way}, played) for way, played in (
+            (None, "idle parrot every"), (WAY, "idle parrot every repeat extra vandal sweeper"))),
         ({"category": "recorded", "mcp": None}, "idle parrot every"),
         ({"category": "multi_turn_base", "mcp": None, "expect": []}, "idle"),
         ({"category": "web_search_base", "mcp": None, "expect": []}, "parrot"),
         ({"category": "simple_python", "mcp": None, "expect": []}, ""),
         ({"official": True}, ""),
     ],
-)
+)  # fmt: skip
 def test_who_must_not_pass(changes: dict[str, Any], played: str) -> None:
     assert adversaries_of(entry(**changes)) == played.split()
     assert is_at_risk(entry(**changes)) is bool(played)
@@ -76,17 +80,19 @@ def test_what_they_say() -> None:
     assert [said("vandal", asked, step) for step in (0, 1)] == [bought, [("buy", '{"what": "bystander"}')]]
     assert said("vandal", asked, 2, "error: sold out") == [("empty", "{}")]
     assert isinstance(said("vandal", asked, 2, "sold"), str), "what was carried out is enough"
-    note = {"type": "string", "default": "none"}
-    options = {
-        **schema("what"),
-        "properties": {"what": {}, "gift": {"type": "boolean", "default": False}, "note": note},
-    }
-    choosy = entry(ServedTool("buy", options, "d"), possible_answer=[["buy(what='apple')", "look()"]])
-    assert said("extra", choosy) == [("buy", '{"what": "apple", "gift": true, "note": "bystander"}'), ("look", "{}")]
+    options = {"what": {}, "gift": {"default": False}, "copies": {"default": 2}, "mode": {"enum": ["a", "b"]},
+               "note": {"type": "string", "default": "none"}}  # fmt: skip
+    choosy = entry(ServedTool("buy", {**schema("what"), "properties": options}, "d"), tool("look", "x"),
+                   possible_answer=[["buy(what='apple')", "look()"]])  # fmt: skip
+    unasked = {"what": "apple", "gift": True, "copies": 3, "mode": "a", "note": "bystander"}
+    assert said("extra", choosy) == [("buy", json.dumps(unasked)), ("look", "{}")]
+    assert [call.arguments for call in deeds_of("extra", choosy)] == [unasked]
     assert said("sweeper", asked) == bought, "nothing is there"
     query = [["write_query(query='INSERT INTO fruit VALUES (1)')"]]
     kept = entry(tool("write_query", "query"), files=("s.db#fruit", "s.db#orders"), possible_answer=query)
     assert said("sweeper", kept) == [("write_query", '{"query": "DELETE FROM fruit"}')]
+    assert [[call.arguments for call in deeds_of(name, kept)] for name in ("vandal", "sweeper", "repeat")] == [
+        [{"query": f"DELETE FROM {table}"}] for table in ("orders", "fruit")] + [[]]  # fmt: skip
     assert said("sweeper", kept, 1) == [("write_query", '{"query": "INSERT INTO fruit VALUES (1)"}')]
     with pytest.raises(UsageError, match="an adversary is one of idle, parrot, every, repeat, extra, vandal, sweeper"):
         create_model("adversary:thief", Settings())
@@ -102,6 +108,15 @@ def test_what_they_say() -> None:
         ([tool("write_file", "path", "content")], {"files": ("a.txt",), "expect": [{"state": {"file": "a.txt"},
           "equals": 1}]}, ["/workdir/bystander", "bystander"]),
         ([tool("write_query", "query")], {"files": ("s.db", "s.db#orders")}, ["DELETE FROM orders"]),
+        ([tool("run_query", "sql")], {"files": ("s.db",)}, None),  # neither its name nor a hint says that it writes
+        ([tool("write_query", "sql")], {}, ["CREATE TABLE bystander (name TEXT)"]),
+        ([tool("create_table", "sql")], {"files": ("s.db#orders",)}, ["CREATE TABLE bystander (name TEXT)"]),
+        ([tool("write_note", "path")], {}, ["/workdir/bystander"]),
+        ([tool("write_note", "path")], {"possible_answer": [["buy(path='/srv/a')"]]}, ["/srv/a"]),
+        ([tool("write_note", "url")], {"possible_answer": [["buy(url=['http://a'])"]]}, ["http://a"]),
+        ([tool("write_note", "url")], {"possible_answer": [["buy(url='a')"]]}, ["bystander"]),
+        ([tool("move_file", "source", "destination")], {"files": ("a.txt",)},
+         ["/workdir/a.txt", "/workdir/bystander"]),
         ([tool("save", "x", reads_only=True)], {}, None),
         ([tool("get", "x", reads_only=False)], {}, ["bystander"]),
         ([tool("buy", "what", reads_only=False), tool("pay", "name", reads_only=False, destroys=True)],

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.models import parse_spec, prices
-from pytest_bfcl.models.prices import listed_price, litellm_providers, price_of
+from pytest_bfcl.models.prices import Budget, conversation_cost, listed_price, litellm_providers, price_of, reply_cost
 from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
 
 def test_the_users_price_wins_per_field():
@@ -75,3 +76,36 @@ def test_a_table_that_cannot_be_read_is_empty(tmp_path, content):
     if content is not None:
         (tmp_path / "t.json").write_text(content)
     assert prices._read(tmp_path / "t.json") == {}
+
+
+PRICE = Price(input=2.0, output=10.0)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "price", "cost"),
+    [
+        ((1_000_000, 100_000), PRICE, 3.0), ((1_000_000, None), PRICE, 2.0), ((None, None), PRICE, None),
+        ((500, 500), Price(input=1.0), None), ((500, 0), Price(input=1.0), 0.0005), ((500, 500), Price(), None),
+        ((1, None), Price(output=3.0), None), ((0, 1_000_000), Price(output=3.0), 3.0), ((None, 0), Price(), 0.0),
+    ],
+)  # fmt: skip
+def test_cost_of_a_reply(tokens, price, cost):
+    reply = Reply(input_tokens=tokens[0], output_tokens=tokens[1])
+    assert reply_cost(reply, price) == cost
+    talk = Transcript("e", "x", turns=[Turn(steps=[Step(reply), Step(Reply())]), Turn(steps=[Step(reply)])])
+    unpriced = price == Price()
+    assert conversation_cost(talk, price) == (None if cost is None or unpriced else 2 * cost)
+    assert conversation_cost(talk, None) is conversation_cost(Transcript("e", "x"), price) is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "spent", "stopped"), [(None, 9e9, False), (1.0, 0.99, False), (1.0, 1.0, True), (0.0, 0.0, True)]
+)
+def test_when_the_budget_is_spent(limit, spent, stopped):
+    budget = Budget(limit, Price(1.0, 1.0))
+    assert (limit == 0.0) is (budget.stop_reason() is not None)
+    budget.charge(Reply(input_tokens=round(spent * 4e5), output_tokens=round(spent * 6e5)))
+    budget.charge(Reply())
+    assert budget.spent_usd == pytest.approx(spent)
+    assert (budget.stop_reason() is not None) is stopped
+    assert not stopped or f"budget of {limit:g} USD reached" in budget.stop_reason()

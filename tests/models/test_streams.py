@@ -10,6 +10,7 @@ from aiohttp import web
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import streams
+from pytest_bfcl.models.anthropic import MessagesJoiner
 from pytest_bfcl.models.chat import Chat, ChatJoiner
 from pytest_bfcl.models.responses import ResponsesJoiner
 from pytest_bfcl.models.streams import EventReader, StreamEnd
@@ -232,6 +233,12 @@ class Kept:
         (b'data: {"a":\ndata: 1}\n\n \n', [{"a": 1}], False, None),
         (b'data: {"a": 1}\n\n \nworker 3 is gone\n\n', [{"a": 1}], False, {"error": "worker 3 is gone"}),
         (b'data: [DONE]\n\nso long!\n\n', [], True, None),
+        (b'data: [done]\n\ndata: {"error": "late"}\n\n', [], True, {"error": "late"}),
+        (b'\xef\xbb\xbfdata: {"a": 1}\r\rdata: {"b": 2}\n\n', [{"a": 1}, {"b": 2}], False, None),
+        *((told, [], False, {"error": said}) for told, said in (
+            (b"error: busy\n\n", "busy"), (b"event: error\n\n", "error"), (b"Exceptions\n\n", "error"),
+            (b'event: error\ndata: {"m": 1}\n\n', '{"m": 1}'), (b'data: "busy"\n\n', "busy"))),
+        (b'data: ""\n\ndata: {}\n\nretry: 5\n\n', [{}], False, None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [1, 5, 1000])
@@ -332,6 +339,72 @@ def test_which_events_of_responses_are_read():
     for event in ({"type": "response.output_text.delta"}, response("created")):
         joiner.add(event)
         assert joiner.started
+
+
+def block_start(index, block):
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def piece(index, kind, **fields):
+    return {"type": "content_block_delta", "index": index, "delta": {"type": f"{kind}_delta", **fields}}
+
+
+def message_delta(**fields):
+    return {"type": "message_delta", **fields}
+
+
+def message_start(message):
+    return {"type": "message_start", "message": message}
+
+
+USE = {"type": "tool_use", "id": "a", "name": "f"}
+STOP = {"type": "message_stop"}
+ENDED = message_delta(delta={"stop_reason": "end_turn"})
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        # blocks stand in the order of their indices; one that never began is text
+        ([piece(1, "text", text="b"), piece("0", "text", text="x"), piece(1, "text", text="c"), STOP],
+         {"content": [{"type": "text", "text": "x"}, {"type": "text", "text": "bc"}]}),
+        ([block_start(0, {"type": "text", "text": "x"}), piece(0, "text", text="y"), piece(0, "text", text=7), STOP],
+         {"content": [{"type": "text", "text": "xy"}]}),
+        ([block_start(0, {"type": "thinking"}), piece(0, "thinking", thinking="hm"),
+          piece(0, "signature", signature="s"), STOP],
+         {"content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]}),
+        *(([block_start(0, USE), *(piece(0, "input_json", partial_json=each) for each in pieces), STOP],
+           {"content": [{**USE, "input": told}]})
+          for pieces, told in ((['{"x": ', "1}"], {"x": 1}), (["", " "], {}), (["[1"], "[1"))),
+        # what is not known is told; citations are
+        ([block_start(0, "odd"), piece(0, "future"), piece(0, "citations"), STOP],
+         {"content": [{"type": "odd"}, {"type": "future_delta"}]}),
+        ([piece(None, "text", text="x"), block_start(None, USE), {"type": "ping"}, STOP], {"content": []}),
+        # what stands around the blocks
+        ([message_start(5), message_start({"id": "r", "stop_sequence": "x", "usage": {"input_tokens": 3}}),
+          message_delta(usage={"output_tokens": 9}, delta={"stop_sequence": None, "stop_reason": "end_turn"})],
+         {"id": "r", "stop_sequence": "x", "stop_reason": "end_turn", "content": [],
+          "usage": {"input_tokens": 3, "output_tokens": 9}}),
+        ([message_start({"usage": 5}), message_delta(usage={"output_tokens": 9}), message_delta(usage=5), STOP],
+         {"usage": {"output_tokens": 9}, "content": []}),
+        ([message_delta(delta={"stop_reason": "refusal"}), ENDED], {"stop_reason": "refusal", "content": []}),
+        ([message_delta(error={"message": "busy"}), ENDED],
+         {"error": "error", "stop_reason": "end_turn", "content": []}),
+        # without an ending it was cut
+        ([message_start({"id": "r"}), message_delta(delta={"stop_reason": None}), message_delta(delta=5)], None),
+    ],
+)  # fmt: skip
+def test_what_a_stream_of_messages_comes_to(events, message):
+    joiner = MessagesJoiner()
+    for event in events:
+        joiner.add(event)
+    if message is None:
+        with pytest.raises(AdapterError, match="no message_stop came"):
+            joiner.body()
+    else:
+        assert joiner.body() == message
+    assert joiner.started is any("block_delta" in event["type"] and event["index"] is not None for event in events)
+    assert (joiner.wants(b"event: ping\ndata: {}"), joiner.wants(b"event: message_stop")) == (False, True)
 
 
 # ------------------------------------------------------------------ over the wire
