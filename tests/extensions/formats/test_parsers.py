@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import textwrap
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,98 +18,7 @@ from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Call, Reply
 
-PACKAGES = {
-    "vllm/__init__.py": "print('a banner, as engines print')",
-    "vllm/tool_parsers/__init__.py": """
-        import json, time
-        from types import SimpleNamespace as Is
-
-        def call(name, arguments):
-            return Is(function=Is(name=name, arguments=arguments))
-
-        class Tagged:
-            "JSON in <call> tags; what it streams depends on its mistakes."
-            mistake = ""
-
-            def __init__(self, tokenizer, tools=None):
-                self.start, self.tools, self.done, self.tokenizer = tokenizer.get_vocab()["<call>"], tools, 0, tokenizer
-
-            def extract_tool_calls(self, text, request):
-                if "hang" in text:
-                    time.sleep(60)
-                if "die" in text:
-                    raise SystemExit
-                parts = [part.split("</call>")[0] for part in text.split("<call>")[1:]]
-                found = [json.loads(part) for part in parts]
-                calls = [call(each["name"], json.dumps(each["arguments"])) for each in found]
-                return Is(tools_called=bool(calls), tool_calls=calls)
-
-            def extract_tool_calls_streaming(self, seen, text, delta, ids, all_ids, new_ids, request):
-                if self.mistake == "cut" and delta.endswith('"') and seen.endswith("{"):
-                    self.done = 99
-                if self.mistake == "two" and delta.count("</call>") > 1:
-                    return None
-                if self.mistake == "raises" and len(delta) == 1:
-                    raise IndexError("a short delta")
-                assert not delta.startswith("<call>") or self.start in new_ids
-                told = []
-                whole = text.split("</call>")[:-1]
-                for index, part in enumerate(whole[self.done:], self.done):
-                    value = json.loads(part.split("<call>")[-1])
-                    told.append(Is(index=index, function=Is(name=value["name"], arguments=None)))
-                    told.append(Is(index=index, function=Is(name=None, arguments=json.dumps(value["arguments"]))))
-                self.done = max(self.done, len(whole))
-                return Is(tool_calls=told) if told else None
-
-        KINDS = {each or "right": type("P", (Tagged,), {"mistake": each}) for each in ("", "cut", "two", "raises")}
-
-        class ToolParserManager:
-            @staticmethod
-            def list_registered():
-                return sorted(KINDS)
-
-            @staticmethod
-            def get_tool_parser(name):
-                return KINDS[name]
-    """,
-    "vllm/entrypoints/__init__.py": "",
-    "vllm/entrypoints/openai/__init__.py": "",
-    "vllm/entrypoints/openai/protocol.py": """
-        class ChatCompletionRequest:
-            def __init__(self, model, messages, tools):
-                self.tools = tools
-    """,
-    "sglang/__init__.py": "",
-    "sglang/srt/__init__.py": "",
-    "sglang/srt/entrypoints/__init__.py": "",
-    "sglang/srt/entrypoints/openai/__init__.py": "",
-    "sglang/srt/entrypoints/openai/protocol.py": """
-        class Tool:
-            def __init__(self, type, function):
-                self.name = function["name"]
-    """,
-    "sglang/srt/function_call/__init__.py": "",
-    "sglang/srt/function_call/function_call_parser.py": """
-        from types import SimpleNamespace as Is
-
-        class FunctionCallParser:
-            ToolCallParserEnum = {"lines": None}
-
-            def __init__(self, tools, tool_call_parser):
-                self.names, self.count, self.rest = [tool.name for tool in tools], 0, ""
-
-            def parse_non_stream(self, text):
-                found = [line.partition(" ") for line in text.splitlines() if line.split(" ")[0] in self.names]
-                return "", [Is(tool_index=n, name=name, parameters=rest) for n, (name, _, rest) in enumerate(found)]
-
-            def parse_stream_chunk(self, chunk):
-                *lines, self.rest = (self.rest + chunk).split("\\n")
-                calls = self.parse_non_stream("\\n".join(lines))[1]
-                for call in calls:
-                    call.tool_index, self.count = self.count, self.count + 1
-                return "", calls
-    """,
-}
+PACKAGES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text(encoding="utf-8"))
 DOCS = [
     {"name": "tea.brew", "description": "", "parameters": {"type": "dict", "properties": {"cups": {"type": "float"}}}}
 ]
@@ -122,7 +31,7 @@ def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name, source in PACKAGES.items():
         file = tmp_path / "installed" / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(textwrap.dedent(source))
+        file.write_text(source)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "installed"))
     find_decoder.__globals__["_parser"].cache_clear()
     installed.installed_parser.cache_clear()

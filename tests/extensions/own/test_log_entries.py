@@ -80,32 +80,8 @@ def test_logs_of_the_libraries_themselves(library: str, tmp_path: Path) -> None:
         assert simplified(entries_of_log(tmp_path / name)) == expected, name
 
 
-IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
-ASKED = {"role": "user", "content": "Hi"}
-ODD: list[tuple[str, Any, str]] = [
-    ("an image in a request", {"messages": [ASKED, {"role": "user", "content": [IMAGE]}]}, r"messages\[1\].*'image'"),
-    ("an image in a result", {"messages": [{"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": "t", "content": [IMAGE]}]}]}, r"messages\[0\].*content\[0\].*'image'"),
-    ("a provider's own call", {"messages": [ASKED], "response": {"content": [
-        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]}},
-     r"response\[0\].*'server_tool_use'"),
-    ("a search of Responses", {"input": "Hi", "response": {"output": [{"type": "web_search_call", "id": "w"}]}},
-     r"response.output\[0\]"),
-    ("code of Gemini", {"contents": [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}]},
-     r"contents\[0\]"),
-    ("a thread begun elsewhere", {"input": "Hi", "previous_response_id": "r9"}, r"'r9'"),
-    ("a piece of a stream", {"messages": [ASKED], "response": {"choices": [{"delta": {}}]}}, r"response.choices"),
-    ("a blob of a span", {"attributes": {"gen_ai.input.messages": json.dumps(
-        [{"role": "user", "parts": [{"type": "blob", "content": "AA=="}]}])}}, r"gen_ai.input.messages\[0\].*'blob'"),
-    ("a span without content", {"name": "chat", "attributes": {"gen_ai.operation.name": "chat"}}, "not recorded"),
-    ("calls without tools", {"messages": [ASKED, {"role": "assistant", "tool_calls": [called(1)]}]}, "no tools"),
-    ("a tool that is not offered", {"tools": [TOOL], "messages": [ASKED, {"role": "assistant", "tool_calls": [
-        {"id": "c", "function": {"name": "other", "arguments": "{}"}}]}]}, "'other'"),
-    ("a result of nothing", {"tools": [TOOL], "messages": [
-        ASKED, {"role": "tool", "tool_call_id": "z", "content": ""}]}, "answers no"),
-    ("an agent's scenario", {"id": "a", "question": "user: hi", "function": [], "initial_config": {}}, "scenario"),
-    ("an answer that is missing", {"id": "a", "question": "user: hi", "function": []}, "possible_answer"),
-]  # fmt: skip
+ODD = list(map(json.loads, Path(__file__).with_name("odd_logs.jsonl").read_text(encoding="utf-8").splitlines()))
+"""What it is, the record, and what is said of it."""
 
 
 @pytest.mark.parametrize(
@@ -161,6 +137,7 @@ def test_the_entries_can_be_used_and_are_told_to_be_unread(tmp_path: Path, capsy
     assert main(["new", "log", str(source), "-o", str(made)]) == 2, "what is there is not written over"
 
 
+ASKED = {"role": "user", "content": "Hi"}
 NO_CALLS: tuple[Any, ...] = (*({"function": {"name": "f", "arguments": each}} for each in ("{", "[]")), {})
 NO_CONVERSATIONS = [
     "{", "7", '{"messages": 3}', '{"messages": [{}]}', '{"messages": [1]}',

@@ -136,47 +136,15 @@ def test_the_schemas_are_printed(words: list[str], schema: dict[str, Any], capsy
     assert json.loads(capsys.readouterr().out) == schema
 
 
-ODD = {
-    "openapi": "3.0.0", "info": {"title": "Odd", "version": "1"},
-    "paths": {"/trees/{tree}": {"put": {
-        "operationId": "keep_tree", "summary": "Keeps a tree of parcels.",
-        "parameters": [
-            {"name": "tree", "in": "path", "required": True,
-             "schema": {"oneOf": [{"type": "integer"}, {"type": "string"}]}},
-            {"name": "depth", "in": "query", "required": True,
-             "schema": {"type": "integer", "minimum": 0, "exclusiveMinimum": True, "nullable": True}},
-        ],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": {
-            "type": "object", "required": ["parcels", "root"],
-            "properties": {
-                "root": {"$ref": "#/components/schemas/Node"},
-                "parcels": {"type": "array", "items": {"type": "object", "required": ["labels"], "properties": {
-                    "labels": {"type": "array", "minItems": 2, "items": {"type": "string"}}}}},
-            },
-        }}}},
-    }}},
-    "components": {"schemas": {"Node": {"type": "object", "required": ["name"], "properties": {
-        "name": {"type": "string"}, "next": {"$ref": "#/components/schemas/Node"}}}}},
-}  # fmt: skip
-TUPLES = [
-    {"name": "draw", "description": "Draws a line of points.", "inputSchema": {
-        "type": "object", "required": ["to"], "properties": {
-            "to": {"type": "array", "items": [{"type": "integer"}, {"type": "string"}], "additionalItems": False}}}},
-    {"name": "move", "description": "Moves a pawn.", "inputSchema": {
-        "type": "object", "required": ["by"], "properties": {
-            "by": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "null"}], "items": False}}}},
-    {"name": "rank", "description": "Ranks what is above a limit.", "inputSchema": {
-        "type": "object", "required": ["above", "kind"], "properties": {
-            "above": {"type": "number", "minimum": 3, "exclusiveMinimum": True}, "kind": {"enum": ["", "best"]}}}},
-]  # fmt: skip
+ODD = json.loads(Path(__file__).with_name("odd_tools.json").read_text(encoding="utf-8"))
 
 
 def test_drafts_validate_once_their_request_and_texts_are_filled_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Lists in objects in lists, alternatives, references in a circle, tuples of every draft."""
-    (tmp_path / "odd.json").write_text(json.dumps(ODD))
-    (tmp_path / "tools.json").write_text(json.dumps(TUPLES))
+    (tmp_path / "odd.json").write_text(json.dumps(ODD["openapi"]))
+    (tmp_path / "tools.json").write_text(json.dumps(ODD["tools"]))
     drafts = printed(capsys, "new", "entry", "--from-openapi", str(tmp_path / "odd.json"))
     made = ("--from-json", str(tmp_path / "tools.json"), "--each", "--kind", "simple", "--id", "tool_0")
     drafts += printed(capsys, "new", "entry", *made)

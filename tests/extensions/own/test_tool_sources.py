@@ -19,38 +19,7 @@ from pytest_bfcl.extensions.own.sources import document_of, functions_at
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.tools.json_schema import schema_problem
 
-SHOP = """
-openapi: 3.1.0
-info: {title: Shop, version: "1"}
-paths:
-  /orders/{order id}:
-    parameters:
-      - {name: order id, in: path, required: true, schema: {type: integer}, description: Number of the order.}
-    get:
-      operationId: find-order
-      summary: Find an order
-      description: Tells state and items of an order.
-      parameters:
-        - $ref: '#/components/parameters/verbose'
-  /orders:
-    post:
-      summary: Place an order.
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: {$ref: '#/components/schemas/Order'}
-components:
-  parameters:
-    verbose: {name: verbose, in: query, schema: {type: boolean, default: false}}
-  schemas:
-    Order:
-      type: object
-      required: [item]
-      properties:
-        item: {type: string, enum: [soup, bread]}
-        price: {type: number}
-"""
+SHOP = Path(__file__).with_name("shop.yaml").read_text(encoding="utf-8")
 
 
 def test_an_openapi_document_gives_one_tool_an_operation(tmp_path: Path) -> None:
