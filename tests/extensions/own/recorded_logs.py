@@ -29,46 +29,9 @@ CHAT: list[dict[str, Any]] = [
     {"role": "assistant", "content": None, "tool_calls": [CHAT_CALL]},
     {"role": "tool", "tool_call_id": "c", "content": RESULT},
 ]
-
-
-OTEL = {
-    "gen_ai.operation.name": "chat",
-    "gen_ai.system_instructions": json.dumps([{"type": "text", "content": SYSTEM}]),
-    "gen_ai.tool.definitions": json.dumps([FLAT_TOOL]),
-    "gen_ai.input.messages": json.dumps([
-        {"role": "user", "parts": [{"type": "text", "content": ASKED}]},
-        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": NAME, "arguments": CALLED}]},
-        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "response": RESULT}]},
-    ]),
-    "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": ANSWER}]}]),
-}  # fmt: skip
-_IN, _OUT = "llm.input_messages", "llm.output_messages"
-PHOENIX = {
-    "openinference.span.kind": "LLM",
-    f"{_IN}.0.message.role": "system", f"{_IN}.0.message.content": SYSTEM,
-    f"{_IN}.1.message.role": "user", f"{_IN}.1.message.contents.0.message_content.type": "text",
-    f"{_IN}.1.message.contents.0.message_content.text": ASKED,
-    f"{_IN}.2.message.role": "assistant", f"{_IN}.2.message.tool_calls.0.tool_call.id": "c",
-    f"{_IN}.2.message.tool_calls.0.tool_call.function.name": NAME,
-    f"{_IN}.2.message.tool_calls.0.tool_call.function.arguments": TEXT,
-    f"{_IN}.3.message.role": "tool", f"{_IN}.3.message.tool_call_id": "c", f"{_IN}.3.message.content": RESULT,
-    f"{_OUT}.0.message.role": "assistant", f"{_OUT}.0.message.content": ANSWER,
-    "llm.tools.0.tool.json_schema": json.dumps(OPENAI_TOOL),
-}  # fmt: skip
-METERED = {
-    "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": SYSTEM,
-    "gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": ASKED,
-    "gen_ai.prompt.2.role": "assistant", "gen_ai.prompt.2.tool_calls.0.id": "c",
-    "gen_ai.prompt.2.tool_calls.0.name": NAME, "gen_ai.prompt.2.tool_calls.0.arguments": TEXT,
-    "gen_ai.prompt.3.role": "tool", "gen_ai.prompt.3.tool_call_id": "c", "gen_ai.prompt.3.content": RESULT,
-    "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": ANSWER,
-    "llm.request.functions.0.name": NAME, "llm.request.functions.0.description": ABOUT["description"],
-    "llm.request.functions.0.parameters": json.dumps(SCHEMA),
-}  # fmt: skip
-
-
 LOGS: dict[str, list[Any]] = json.loads(Path(__file__).with_name("logs.json").read_text(encoding="utf-8"))
 """Format → the records of the conversation."""
+OTEL, PHOENIX, METERED = (LOGS[name][0]["attributes"] for name in ("otel", "phoenix", "openllmetry"))
 
 
 def lines_of(log: list[Any]) -> str:
