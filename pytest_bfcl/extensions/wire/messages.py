@@ -17,6 +17,7 @@ from pytest_bfcl.extensions.wire.replies import (
     joined_text,
     loads,
     objects_in,
+    place_in,
     text_of,
 )
 from pytest_bfcl.extensions.wire.requests import (
@@ -98,7 +99,7 @@ def _joined(exchange: Exchange) -> tuple[Parsed, list[Parsed]]:
     blocks: dict[int, Parsed] = {}
     pieces: dict[int, dict[str, list[str]]] = {}
     for event in exchange.objects(typed=True):
-        kind, index, delta = event["type"], event.get("index"), event.get("delta")
+        kind, index, delta = event["type"], place_in(event), event.get("delta")
         if kind == "message_start" and isinstance(event.get("message"), dict):
             message = dict(event["message"])
         elif kind == "message_delta":

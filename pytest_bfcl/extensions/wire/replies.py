@@ -229,6 +229,12 @@ def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def place_in(event: Mapping[str, Any], name: str = "index") -> Any:
+    """The index, or another field of an event, as a key: lists and objects, which nothing is named by, as text."""
+    found = event.get(name)
+    return repr(found) if isinstance(found, list | dict) else found
+
+
 def objects_in(listed: object) -> list[Any]:
     """The objects in what should be a list of them."""
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []

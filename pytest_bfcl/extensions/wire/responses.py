@@ -16,6 +16,7 @@ from pytest_bfcl.extensions.wire.replies import (
     Usage,
     joined_text,
     objects_in,
+    place_in,
     text_of,
 )
 from pytest_bfcl.extensions.wire.requests import (
@@ -80,7 +81,7 @@ def _joined(exchange: Exchange) -> tuple[list[Parsed], Parsed | None]:
     pieces: dict[tuple[int, str], list[str]] = {}
     response = None
     for event in exchange.objects(typed=True):
-        kind, index, item = event["type"], event.get("output_index"), event.get("item")
+        kind, index, item = event["type"], place_in(event, "output_index"), event.get("item")
         if kind in ENDS and isinstance(event.get("response"), dict):
             response = event["response"]
         elif isinstance(index, int) and kind == "response.output_item.added" and isinstance(item, dict):

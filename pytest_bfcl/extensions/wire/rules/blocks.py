@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, blocks_of
-from pytest_bfcl.extensions.wire.replies import is_count, is_text, loads
+from pytest_bfcl.extensions.wire.replies import is_count, is_text, loads, place_in
 from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, readable, wrong
 from pytest_bfcl.extensions.wire.rules.messages import event_stream, first_odd, odd_fields, of_events
 from pytest_bfcl.extensions.wire.rules.streams import named_events
@@ -100,7 +100,7 @@ def _indexes(found: list[Parsed]) -> Iterator[str]:
     open_index: int | None = None
     begun = 0
     for event in found:
-        kind, index = event["type"], event.get("index")
+        kind, index = event["type"], place_in(event)
         if kind == "content_block_start":
             if open_index is not None:
                 yield f"block {index!r:.40} starts while block {open_index} is open"
@@ -135,16 +135,17 @@ def _deltas(found: list[Parsed]) -> Iterator[str]:
     for event in found:
         if event["type"] == "content_block_start":
             block = event.get("content_block")
-            kinds[event.get("index")] = str(block.get("type")) if isinstance(block, dict) else "none"
+            kinds[place_in(event)] = str(block.get("type")) if isinstance(block, dict) else "none"
         elif event["type"] == "content_block_delta":
             delta = event.get("delta")
-            kind = delta.get("type") if isinstance(delta, dict) else None
+            kind = place_in(delta, "type") if isinstance(delta, dict) else None
+            block_type = kinds.get(place_in(event), "")
             if kind == "citations_delta":
                 continue
             if kind not in DELTAS:
                 yield f"a delta's type is {kind!r:.80}"
-            elif DELTAS[kind][0] != kinds.get(event.get("index"), "").replace("server_tool_use", "tool_use"):
-                yield f"a {kind} in a block of type {kinds.get(event.get('index'))}"
+            elif DELTAS[kind][0] != block_type.replace("server_tool_use", "tool_use"):
+                yield f"a {kind} in a block of type {block_type or None}"
             elif not isinstance(delta.get(DELTAS[kind][1]), str):  # type: ignore[union-attr]
                 yield f"a {kind} has no text {DELTAS[kind][1]}"
 
@@ -153,7 +154,7 @@ def _inputs(found: list[Parsed]) -> Iterator[str]:
     """Calls start with their id, name and an empty input; their deltas join to the input."""
     pieces: dict[object, list[str]] = {}
     for event in found:
-        block, delta, index = event.get("content_block"), event.get("delta"), event.get("index")
+        block, delta, index = event.get("content_block"), event.get("delta"), place_in(event)
         if event["type"] == "content_block_start" and isinstance(block, dict) and block.get("type") == "tool_use":
             yield from odd_fields("a starting tool_use block's ", block, id=is_text, name=is_text)
             if block.get("input") not in ({}, None):
@@ -169,9 +170,9 @@ def _inputs(found: list[Parsed]) -> Iterator[str]:
 
 def _signatures(found: list[Parsed]) -> Iterator[str]:
     for start in found:
-        block, index = start.get("content_block"), start.get("index")
+        block, index = start.get("content_block"), place_in(start)
         if start["type"] == "content_block_start" and isinstance(block, dict) and block.get("type") == "thinking":
-            deltas = [event.get("delta") for event in found if event.get("index") == index]
+            deltas = [event.get("delta") for event in found if place_in(event) == index]
             told = sum(isinstance(each, dict) and each.get("type") == "signature_delta" for each in deltas)
             if told != 1:
                 yield f"thinking block {index} has {told} signature_delta"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import call_deltas, choices_of, deltas_of, function_of
-from pytest_bfcl.extensions.wire.replies import DONE, is_count, is_text
+from pytest_bfcl.extensions.wire.replies import DONE, is_count, is_text, place_in
 from pytest_bfcl.extensions.wire.responses import ENDS, calls_of
 from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, wrong
 from pytest_bfcl.extensions.wire.rules.messages import (
@@ -51,7 +51,7 @@ def _chunk_form(judged: Judged) -> Found:
         if odd := first_odd(_fields, chunk, proof=repr(chunk).encode()[:400]):
             return odd
     roles = [delta["role"] for chunk in found for c in choices_of(chunk) if (delta := _delta(c)).get("role")]
-    return wrong("" if roles and set(roles) == {"assistant"} else f"the role is not told as assistant: {roles[:3]}")
+    return wrong("" if roles and all(role == "assistant" for role in roles) else f"the role is not told as assistant: {roles[:3]}")
 
 
 def _preface(chunk: Parsed) -> bool:
@@ -121,7 +121,7 @@ def _once(what: str, take: Callable[[Parsed], Any]) -> RowJudge:
     def said(found: Deltas) -> Iterator[str]:
         told: dict[Any, list[Any]] = defaultdict(list)
         for _, delta in found:
-            told[delta.get("index")].append(take(delta))
+            told[place_in(delta)].append(take(delta))
         for index, (first, *later) in told.items():
             if not is_text(first):
                 yield f"the first delta of call {index} has no {what}: {first!r}"
@@ -193,7 +193,7 @@ def _items(found: list[Parsed]) -> Iterator[str]:
     open_: set[Any] = set()
     seen: list[Any] = []
     for event in found:
-        index, kind = event.get("output_index"), event["type"]
+        index, kind = place_in(event, "output_index"), event["type"]
         if kind == ADDED:
             if index in seen:
                 yield f"a second item has the output_index {index}"
@@ -210,7 +210,7 @@ def _items(found: list[Parsed]) -> Iterator[str]:
 def _item_ids(found: list[Parsed]) -> Iterator[str]:
     ids: dict[Any, Any] = {}
     for event in found:
-        index, item = event.get("output_index"), event.get("item")
+        index, item = place_in(event, "output_index"), event.get("item")
         told_id = item.get("id") if isinstance(item, dict) else event.get("item_id")
         if index is None:
             continue
@@ -225,7 +225,7 @@ def _item_ids(found: list[Parsed]) -> Iterator[str]:
 def _call_ids(found: list[Parsed]) -> Iterator[str]:
     ids: dict[Any, Any] = {}
     for event in found:
-        item, index = event.get("item"), event.get("output_index")
+        item, index = event.get("item"), place_in(event, "output_index")
         if isinstance(item, dict) and item.get("type") == "function_call":
             call_id = item.get("call_id")
             if not is_text(call_id):
@@ -236,7 +236,7 @@ def _call_ids(found: list[Parsed]) -> Iterator[str]:
 
 def _place(event: Parsed) -> tuple[Any, Any]:
     """Item and part of an event."""
-    return event.get("output_index"), event.get("content_index")
+    return place_in(event, "output_index"), place_in(event, "content_index")
 
 
 def _joined(what: str, value: str) -> Facts:
