@@ -51,7 +51,8 @@ def _chunk_form(judged: Judged) -> Found:
         if odd := first_odd(_fields, chunk, proof=repr(chunk).encode()[:400]):
             return odd
     roles = [delta["role"] for chunk in found for c in choices_of(chunk) if (delta := _delta(c)).get("role")]
-    return wrong("" if roles and all(role == "assistant" for role in roles) else f"the role is not told as assistant: {roles[:3]}")
+    told = bool(roles) and all(role == "assistant" for role in roles)
+    return wrong("" if told else f"the role is not told as assistant: {roles[:3]}")
 
 
 def _preface(chunk: Parsed) -> bool:
