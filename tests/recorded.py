@@ -62,9 +62,9 @@ def plain(value: Any) -> Any:
 
 
 def markup(page: str) -> Iterator[str]:
-    """The lines of a page's body without scripts and pictures."""
+    """The lines of a page's body without scripts."""
     body = page.partition("<body>")[2].replace("<wbr>", "")
-    bare = re.sub(r"<(script|svg)\b.*?</\1>", r"<\1>", body, flags=re.DOTALL)
+    bare = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL)
     yield from (line for each in bare.splitlines() if (line := " ".join(each.split())))
 
 

@@ -72,6 +72,7 @@ def test_files_of_results_and_of_verdicts_will_do(tmp_path: Path, capsys: pytest
     sides = [str(tmp_path / "results.jsonl"), str(tmp_path / "verdicts.jsonl")]
     assert main(["compare", *sides]) == 0
     printed = capsys.readouterr().out
+    assert f"{SPEC} → {sides[1]}" in printed.splitlines()[0]
     assert "the comparison assumes that they are the same" in printed
     assert "0 improved, 3 regressed, 1 unchanged" in printed
     assert ["WRONG_ANSWER", "MALFORMED_OUTPUT", "1"] in [row.split() for row in printed.splitlines()]

@@ -19,6 +19,7 @@ from pytest_bfcl.extensions.boards.published import (
     kept,
     read_board,
 )
+from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.statistics import Tally
 from tests.runs.samples import fingerprint
@@ -89,6 +90,9 @@ def test_rows_are_texts_and_numbers(tmp_path: Path) -> None:
     assert (found.name, found.link, found.rank) == ("\\x1b[31mred", "", None)
     assert "Memory KV" not in found.columns
     assert found.score(["Memory KV"]) is None
+    good = row("A", 50) | {"Model Link": "https://x.y", "Rank": "3"}
+    (found,) = read_board(write(tmp_path / "b.csv", good)).rows
+    assert (found.link, found.rank) == ("https://x.y", 3)
 
 
 def test_a_model_stands_where_its_score_puts_it_and_ties_are_within_the_noise(tmp_path: Path) -> None:
@@ -144,8 +148,11 @@ def test_lines_of_a_run_count_by_official_rules(tmp_path: Path) -> None:
         for n in range(200)
     ]
     run = fingerprint()
-    (found,) = board.beside([(run, counts_of(lines))]).comparisons
+    shown = board.beside([(run, counts_of(lines))])
+    (found,) = shown.comparisons
     assert (found.model, found.score) == ("m", 1.0)
+    ((basis, _),) = published_values(shown)["tables"]
+    assert basis.startswith("Over 1 of ")
     few = board.beside([(run, counts_of(lines[:150]))])  # 50 of 200 lack a verdict
     assert not few.comparisons
     assert "no column was run whole" in next(few.lines())

@@ -67,7 +67,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                     for line in lines(skill + (model == PROMPT), seed, model, categories, repeat):
                         run.append(line)  # type: ignore[arg-type]
             run.state(facts.get("state", "finished"))
-            run.write_summary(summarise(run.records(), fingerprint=run.fingerprint.to_dict()))
+            summary: Any = summarise(run.records(), fingerprint=run.fingerprint.to_dict())
+            known = {"model_info": {OTHER: {"name": "Big", "licence": "MIT"}}, "machine_cost_usd": 1.5}
+            run.write_summary(summary | known if name == "other" else summary)
     (tmp_path / "info.toml").write_text(f'[models."{SPEC}"]\nname = "Tiny"\nlicence = "MIT"\ninput_price = 2\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
@@ -94,6 +96,8 @@ COMMANDS = {
     "smoke without a number": "compare stability day-1 day-2 --smoke-out x",
     "stability of two models": "compare stability day-1 other",
     "verified": "verify day-3 --reference day-1 --reference day-2 --html v.html --json v.json",
+    "verified the other way": "verify day-1 --reference day-3/results.jsonl --json v.json",
+    "ranked without a verdict": "leaderboard empty -o lb --shared",
     "verified by one": "verify day-2 --reference day-1 --margin 90",
     "providers": "verify --table day-3 day-2 other --reference day-1 --html v.html --json v.json",
     "exported": "export day-1 -o e --as lab/tiny-FC",

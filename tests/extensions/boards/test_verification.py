@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.boards.verification import Run, Verification, by_entry, requests_needed, verify
+from pytest_bfcl.extensions.boards.verification import HARD_MARGIN, Run, Verification, by_entry, requests_needed, verify
 from pytest_bfcl.extensions.boards.verification_text import noise, sentence
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.conduct import Conduct
@@ -115,6 +117,8 @@ def test_equal_servers_few_requests_and_none() -> None:
         assert row.is_other == (row.loss > 0 and not low <= 0 <= high)
         assert row.is_same == (row.worst < row.margin)
     assert few.entries < requests_needed(reference) < 10_000
+    sure = by_entry(Conduct(f"{DATE}_{n}", DATE, True, called=True) for n in range(9))  # no share varies
+    assert requests_needed(sure) == math.ceil(math.sqrt(8) * NormalDist().inv_cdf(0.975) / HARD_MARGIN / 2)
     with pytest.raises(UsageError, match="share no entry"):
         verify({}, [reference])
 
