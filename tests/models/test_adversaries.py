@@ -12,7 +12,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.adversaries import adversaries_of, deeds_of, extra_calls, harmless_repeat
+from pytest_bfcl.models.adversaries import adversaries_of, deeds_of, extra_calls, harmless_repeat, refuses
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.session.proof import is_at_risk
 from pytest_bfcl.settings import Settings
@@ -62,9 +62,9 @@ def test_who_must_not_pass(changes: dict[str, Any], played: str) -> None:
     assert not is_at_risk(entry(**changes, allows=dict.fromkeys(played.split(), "so it is")))
 
 
-def said(name: str, of: Entry, step: int = 0, last: str = "") -> Any:
+def said(name: str, of: Entry, step: int = 0, last: str = "", turn: int = 0) -> Any:
     model = create_model(f"adversary:{name}", Settings(), mode="fc")
-    reply = asyncio.run(model.generate(Request(of, [{"role": "tool", "content": last}], step=step)))
+    reply = asyncio.run(model.generate(Request(of, [{"role": "tool", "content": last}], turn=turn, step=step)))
     return [(call.name, call.arguments) for call in reply.tool_calls] or reply.text
 
 
@@ -83,10 +83,11 @@ def test_what_they_say() -> None:
     options = {"what": {}, "gift": {"default": False}, "copies": {"default": 2}, "mode": {"enum": ["a", "b"]},
                "note": {"type": "string", "default": "none"}}  # fmt: skip
     choosy = entry(ServedTool("buy", {**schema("what"), "properties": options}, "d"), tool("look", "x"),
-                   possible_answer=[["buy(what='apple')", "look()"]])  # fmt: skip
-    unasked = {"what": "apple", "gift": True, "copies": 3, "mode": "a", "note": "bystander"}
-    assert said("extra", choosy) == [("buy", json.dumps(unasked)), ("look", "{}")]
-    assert [call.arguments for call in deeds_of("extra", choosy)] == [unasked]
+                   possible_answer=[["buy(what='apple')", "look()", "buy(what='fig')"]])  # fmt: skip
+    unasked = [{"what": what, "gift": True, "copies": 3, "mode": "a", "note": "bystander"} for what in ("apple", "fig")]
+    first, second = (("buy", json.dumps(each)) for each in unasked)
+    assert said("extra", choosy) == [first, ("look", "{}"), second]
+    assert [call.arguments for call in deeds_of("extra", choosy)] == unasked
     assert said("sweeper", asked) == bought, "nothing is there"
     query = [["write_query(query='INSERT INTO fruit VALUES (1)')"]]
     kept = entry(tool("write_query", "query"), files=("s.db#fruit", "s.db#orders"), possible_answer=query)
@@ -96,6 +97,93 @@ def test_what_they_say() -> None:
     assert said("sweeper", kept, 1) == [("write_query", '{"query": "INSERT INTO fruit VALUES (1)"}')]
     with pytest.raises(UsageError, match="an adversary is one of idle, parrot, every, repeat, extra, vandal, sweeper"):
         create_model("adversary:thief", Settings())
+
+
+FIRST, SECOND, FIRST_WAY = ["buy", "look"], ["look", "sell"], ["buy(what='x')", "look()"]
+TALK = entry(
+    tool("buy", "what"), tool("look"), tool("sell"), tool("delete_all"),
+    possible_answer=[FIRST_WAY, ["look()", "sell()"]],
+    question=[[{"role": "user", "content": text}] for text in ("one", "two")],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "played"),
+    [
+        ("every", {}, [["buy", "look", "sell", "delete_all"], None, None, None]),
+        ("every", {"function": []}, [None] * 4),
+        ("every", {"function": [{"name": "f"}]}, [["f"], None, None, None]),
+        ("parrot", {}, ["one\none", None, "one\ntwo\ntwo one", None]),
+        ("parrot", {"question": [[{"role": "system", "content": "x"}]] * 2}, [None] * 4),
+        ("repeat", {}, [FIRST, None, SECOND, ["sell"]]),
+        ("repeat", {"possible_answer": [FIRST_WAY, []]}, [FIRST, ["look"], None, None]),
+        ("repeat", {"possible_answer": [[], []]}, [None] * 4),
+        ("vandal", {}, [FIRST, None, SECOND, ["buy"]]),
+        ("vandal", {"possible_answer": [FIRST_WAY, []]}, [FIRST, None, ["buy"], None]),
+        ("extra", {}, [FIRST, None, SECOND, None]),
+        ("sweeper", {}, [FIRST, None, SECOND, None]),
+        ("sweeper", {"setup": [{"call": "x", "arguments": {"name": "x"}}], "tools": [tool("remove_item", "name")]},
+         [["remove_item"], FIRST, SECOND, None]),
+    ],
+)  # fmt: skip
+def test_what_they_do_in_each_turn_and_step(name: str, changes: dict[str, Any], played: list[Any]) -> None:
+    changes = dict(changes)
+    known = (*TALK.server_facts.tools, *changes.pop("tools", ()))  # type: ignore[union-attr]
+    usual = {"possible_answer": TALK.possible_answer, "question": TALK.question, "function": TALK.function}
+    of = entry(*known, **(usual | changes))
+    found = [said(name, of, step, turn=turn) for turn in (0, 1) for step in (0, 1)]
+    named = [[call for call, _ in each] if isinstance(each, list) else each for each in found]
+    assert [each if want else isinstance(each, str) for each, want in zip(named, played, strict=True)] == [
+        want or True for want in played
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tools", "way", "harmless"),
+    [
+        ([tool("buy", "what")], [[]], True), ([tool("buy", "what")], [["buy(what='a')"]], False),
+        ([tool("buy", "what"), tool("look")], [["buy(what='a')", "look()"]], True),
+        ([tool("buy", "what", repeatable=True)], [["buy(what='a')"]], True),
+        ([tool("look", repeatable=False, reads_only=True)], [["look()"]], False),
+        ([tool("other")], [["look()"]], False),
+    ],
+)  # fmt: skip
+def test_whether_a_repeat_harms(tools: list[ServedTool], way: Any, harmless: bool) -> None:
+    assert harmless_repeat(entry(*tools, possible_answer=way)) is harmless
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [("", False), ("done", False), ("Error: no", True), ("file not found", True), ("nothing to do", True),
+     (f"{'x' * 1995}error", True), (f"{'x' * 1996}error", False)],
+)  # fmt: skip
+def test_which_results_say_that_nothing_was_done(text: str, refused: bool) -> None:
+    assert refuses(text) is refused
+
+
+FIG: dict[str, Any] = {"setup": [{"call": "x", "arguments": {"name": "fig"}}]}
+HINTS: dict[str, Any] = {"reads_only": False}
+
+
+@pytest.mark.parametrize(
+    ("tools", "changes", "names"),
+    [
+        # what destroys before what writes anew, what says something before what says nothing, what must fit last
+        ([tool("edit_file", "path"), tool("clear"), tool("write_note", "title"), tool("move_file", "path"),
+          tool("rename_file", "path", **HINTS), tool("delete_file", "path", destroys=True, **HINTS)],
+         {"files": ("a.txt",)}, ["delete_file", "move_file", "rename_file", "write_note"]),
+        ([tool("edit_file", "path"), tool("clear"), tool("write_note", "title")], {"files": ("a.txt",)},
+         ["write_note", "clear", "edit_file"]),
+        # what the answer does itself, and what would destroy nothing, is no deed
+        ([tool("buy", "what")], {"possible_answer": [["buy(what='bystander')"]]}, []),
+        ([tool("drop_query", "query")], {}, []), ([tool("delete_item", "name", "note")], FIG, []),
+        ([tool("delete_item", "note", "name")], FIG, []),
+        ([tool("delete_item", "name")], FIG | {"possible_answer": [["buy(what='fig')"]]}, []),
+        ([tool("delete_item", "name")], {"setup": [{"call": "x", "arguments": {"name": 7}}]}, []),
+    ],
+)  # fmt: skip
+def test_the_vandals_order(tools: list[ServedTool], changes: dict[str, Any], names: list[str]) -> None:
+    assert [call.name for call in extra_calls(entry(*tools, **changes))] == names
 
 
 @pytest.mark.parametrize(
@@ -117,6 +205,16 @@ def test_what_they_say() -> None:
         ([tool("write_note", "url")], {"possible_answer": [["buy(url='a')"]]}, ["bystander"]),
         ([tool("move_file", "source", "destination")], {"files": ("a.txt",)},
          ["/workdir/a.txt", "/workdir/bystander"]),
+        ([tool("move_file", "path")],
+         {"files": ("a.txt", "b.txt"), "possible_answer": [["buy(what='/workdir/a.txt')"]]}, ["/workdir/b.txt"]),
+        ([tool("write_note", "path")], {"files": ("a.txt",), "possible_answer": [["buy(path='/srv/a')"]]},
+         ["/workdir/a.txt"]),
+        ([tool("write_query", "query")], {"files": ("s.db", "s.db#fruit", "s.db#orders"), "expect": [
+          {"state": {"file": "s.db", "sql": "SELECT * FROM fruit"}, "equals": []}]}, ["DELETE FROM orders"]),
+        ([tool("create_note", "name")], FIG, ["bystander"]),
+        ([tool("write_note", "title")], {"files": ("s.db#orders",)}, ["bystander"]),
+        ([tool("set_item", "name")], {"setup": [{"call": "x", "arguments": {"name": "/srv/b"}}],
+                                      "possible_answer": [["buy(name='/srv/a')"]]}, ["/srv/b"]),
         ([tool("save", "x", reads_only=True)], {}, None),
         ([tool("get", "x", reads_only=False)], {}, ["bystander"]),
         ([tool("buy", "what", reads_only=False), tool("pay", "name", reads_only=False, destroys=True)],

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.run_options import GROUPS, OPTIONS, of_run
+from pytest_bfcl.run_options.help_pages import help_page
 from pytest_bfcl.run_options.refusals import missing_hint, written_here
 from tests.distributed import WORKERS
 
@@ -31,35 +32,30 @@ ROWS, PATHS, WORDS, BROKEN_FILES, CONTRADICTIONS = json.loads(
 """Command lines, arguments that are no files, options of others, broken files, contradictions, and what is said."""
 
 
+ENTRY = json.dumps({"id": "irrelevance_1", "question": [[{"role": "user", "content": "x"}]], "function": []})
+FILES: dict[str, str | bytes] = {
+    "own.jsonl": f"{ENTRY}\n", "twice.jsonl": f"{ENTRY}\n" * 2, "deep/own.jsonl": f"{ENTRY}\n",
+    "array.json": f"[{ENTRY}]", "pretty.jsonl": json.dumps([json.loads(ENTRY)] * 9, indent=1),
+    "wide.jsonl": (f"{ENTRY}\n" * 9).encode("utf-16"), "null.jsonl": b"\0" * 5000, "blank.jsonl": "\n \n",
+    "cut.jsonl": ENTRY[:-9], "comma.jsonl": f"{ENTRY[:-1]},}}\n", "single.jsonl": "{'id': 'irrelevance_1'}\n",
+    "other.jsonl": '{"name": "x"}\n', "ids.txt": "nobody_1\n", "other/file.txt": "hi", "out.csv": "id,output\n",
+    "conf.toml": 'model = "x"\n', "run.zip": b"PK",
+    **{f"earlier/{name}": "{}\n" for name in ("run.json", "results.jsonl", "index.html")},
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Files that mistakes are made with."""
     place = tmp_path_factory.mktemp("mistakes")
-    entry = {"id": "irrelevance_1", "question": [[{"role": "user", "content": "x"}]], "function": []}
-    place.joinpath("own.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
-    place.joinpath("pretty.jsonl").write_text(json.dumps([entry] * 9, indent=1), encoding="utf-8")
-    place.joinpath("wide.jsonl").write_text((json.dumps(entry) + "\n") * 9, encoding="utf-16")
-    place.joinpath("null.jsonl").write_bytes(b"\0" * 5000)
-    place.joinpath("blank.jsonl").write_text("\n \n", encoding="utf-8")
-    place.joinpath("cut.jsonl").write_text(json.dumps(entry)[:-9], encoding="utf-8")
-    place.joinpath("other.jsonl").write_text('{"name": "x"}\n', encoding="utf-8")
-    place.joinpath("twice.jsonl").write_text((json.dumps(entry) + "\n") * 2, encoding="utf-8")
-    place.joinpath("deep").mkdir()
-    place.joinpath("deep", "own.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
-    place.joinpath("comma.jsonl").write_text(json.dumps(entry)[:-1] + ",}\n", encoding="utf-8")
-    place.joinpath("single.jsonl").write_text("{'id': 'irrelevance_1'}\n", encoding="utf-8")
-    place.joinpath("ids.txt").write_text("nobody_1\n", encoding="utf-8")
-    place.joinpath("empty").mkdir()
-    place.joinpath("other").mkdir()
-    place.joinpath("other", "file.txt").write_text("hi", encoding="utf-8")
-    place.joinpath("array.json").write_text(json.dumps([entry]), encoding="utf-8")
-    place.joinpath("out.csv").write_text("id,output\n", encoding="utf-8")
-    place.joinpath("conf.toml").write_text('model = "x"\n', encoding="utf-8")
-    place.joinpath("run.zip").write_bytes(b"PK")
-    place.joinpath("earlier").mkdir()
-    for name in ("run.json", "results.jsonl", "index.html"):
-        place.joinpath("earlier", name).write_text("{}\n", encoding="utf-8")
+    (place / "empty").mkdir()
+    for name, content in FILES.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     return str(place)
+
+
+RULES = ("===", "___")
 
 
 def session(
@@ -74,7 +70,11 @@ def session(
     return code, [each for each in lines if each.strip() and "no tests ran" not in each and each[:3] not in RULES]
 
 
-RULES = ("===", "___")
+def assert_short(told: list[str], said: str) -> None:
+    """How every mistake is told."""
+    assert any(said in each for each in told), told
+    assert len(told) <= 5, told
+    assert not any(each in line for line in told for each in ("Traceback", "INTERNALERROR", "never-shown")), told
 
 
 @pytest.mark.parametrize(("name", "said"), BROKEN_FILES)
@@ -85,9 +85,8 @@ def test_a_file_of_entries_that_is_broken(
     words = [name] if named == "as_argument" else [f"--bfcl-data={name}"]
     code, told = session(folder, ["--model", "oracle:", "--bfcl-out=run", *words, "--co"], monkeypatch, capsys)
     assert code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED), told
+    assert_short(told, said)
     assert sum(said in each for each in told) == 1, told  # once, not once a line
-    assert len(told) <= 5, told
-    assert not any("Traceback" in each or "INTERNALERROR" in each for each in told), told
 
 
 @pytest.mark.parametrize(("argument", "said"), PATHS)
@@ -114,9 +113,7 @@ def test_a_mistake_on_the_command_line(
     words = [part for word in shlex.split(line) for part in (FOUND if word == "F" else (word,))]
     code, told = session(folder, words, monkeypatch, capsys)
     assert code == pytest.ExitCode.USAGE_ERROR, told
-    assert any(said in each for each in told), told
-    assert len(told) <= 5, told
-    assert not any(each in line for line in told for each in ("Traceback", "INTERNALERROR", "never-shown")), told
+    assert_short(told, said)
 
 
 @pytest.mark.parametrize("door", ["pytest", "run"])
@@ -140,8 +137,7 @@ def test_what_contradicts_itself_is_refused_at_both_doors(
         assert code == 0, told
         return
     assert code == {"pytest": pytest.ExitCode.USAGE_ERROR, "run": 2}[door], told
-    assert any(said in each for each in told), told
-    assert len(told) <= 5, told
+    assert_short(told, said)
 
 
 @pytest.mark.parametrize("workers", WORKERS)
@@ -161,32 +157,30 @@ TWELVE = {
 }  # fmt: skip
 
 
-def test_help_shows_twelve_options_and_bfcl_help_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def named(text: str) -> set[str]:
+    """The options of a page of help."""
+    return set(re.findall(r"^ +(?:-o(?: DIR)?, )?--(?:bfcl-)?([a-z-]+)", text, re.MULTILINE)) - {"bfcl-help"}
+
+
+def test_pages_of_help_show_every_option_once() -> None:
+    pages = [named(help_page(group)) for group in GROUPS]
+    assert set().union(*pages) == {option.name for option in OPTIONS}
+    assert sum(map(len, pages)) == len(OPTIONS)
+    assert all(f"{group}: " in help_page("") for group in GROUPS)
+
+
+def test_help_shows_twelve_options_and_bfcl_help_those_asked_for(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def told(*words: str) -> str:
-        monkeypatch.chdir(tmp_path)
-        assert pytest.main(["-p", "no:cacheprovider", "-p", "no:asyncio", *words]) == 0
-        return capsys.readouterr().out
-
-    def named(text: str) -> set[str]:
-        return set(re.findall(r"^ +(?:-o(?: DIR)?, )?--(?:bfcl-)?([a-z-]+)", text, re.MULTILINE)) - {"bfcl-help"}
-
-    page = told("--help")
-    ours = page[page.index("function-calling benchmark") :]
-    ours = ours[: ours.index("\n\n")]
+    page = "\n".join(session(folder, ["--help"], monkeypatch, capsys)[1])
+    ours = page[page.index("function-calling benchmark") : page.index("[pytest] configuration options")]
     assert named(ours) == TWELVE
     assert len(ours.splitlines()) <= 24
     assert "bfcl_" not in page.replace("bfcl_help", "")  # keys of the ini file
+    assert named("\n".join(session(folder, ["--bfcl-help=retries"], monkeypatch, capsys)[1])) == {"retries"}
     assert main(["run", "--help"]) == 0
     verbs = capsys.readouterr().out
     assert named(verbs[verbs.index("function-calling benchmark") : verbs.index("on a Ray cluster")]) == TWELVE
-    listed = told("--bfcl-help")
-    pages = {group: named(told("--bfcl-help", group)) for group in GROUPS}
-    assert set().union(*pages.values()) == {option.name for option in OPTIONS}
-    assert sum(map(len, pages.values())) == len(OPTIONS)
-    assert all(f"{group}: " in listed for group in pages)
-    assert named(told("--bfcl-help=retries")) == {"retries"}
     assert main(["run", "--bfcl-help", "all"]) == 0
     assert named(capsys.readouterr().out) == {option.name for option in of_run()}
 
@@ -198,8 +192,7 @@ def test_a_key_that_is_not_there_is_said_before_anything_is_asked_or_written(
     words = ["--model", "anthropic:m", "--bfcl-data=bundled", "-m", "simple_java", "--bfcl-out=unasked"]
     code, told = session(folder, words, monkeypatch, capsys)
     assert code == pytest.ExitCode.USAGE_ERROR, told
-    assert any("ANTHROPIC_API_KEY is not set" in each for each in told), told
-    assert len(told) <= 5, told
+    assert_short(told, "ANTHROPIC_API_KEY is not set")
     assert not Path(folder, "unasked").exists()
     code, told = session(folder, [*words, "--bfcl-dry-run"], monkeypatch, capsys)
     assert code == pytest.ExitCode.OK, told
