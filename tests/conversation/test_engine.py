@@ -17,7 +17,7 @@ from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.simulators import CallExecutor
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
 
@@ -329,6 +329,15 @@ def test_services_are_made_for_one_conversation_where_none_are_given(monkeypatch
     entry = area_entry(id="exec_simple_0", category="exec_simple")
     assert hold(entry, Listed("x", mode="prompt"), on_reply=lambda request, reply: heard.append(reply)).steps
     assert (log, len(heard)) == (["required", 1, "closed"], 1)
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_model_with_a_stored_conversation_is_not_asked(recorded):
+    model = Listed("asked")
+    stored = Transcript("multi_turn_base_900", "multi_turn_base", turns=[Turn(steps=[Step(Reply("stored"))])])
+    model.transcript_for = lambda entry, repeat: stored if recorded else None
+    assert hold(shelf_entry(), model).steps[0].reply.text == ("stored" if recorded else "asked")
+    assert bool(model.requests) is not recorded
 
 
 def test_errors_bring_what_was_answered():

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.conversation import dialogue
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.judge import Conversation, Data, HeldSnapshots, Judgement, Task, judge, judge_many, read, to_tools
+from pytest_bfcl.judging.judgement import judgement_of
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.transcript import Reply
@@ -141,8 +143,36 @@ def test_tasks_and_judgements_are_json(data: Data) -> None:
     for task in (data.task("simple_java_0"), OSLO):
         again = Task.from_json(json.dumps(task.to_json()))
         assert (again.id, again.turns, again.entry) == (task.id, task.turns, task.entry)
+    assert set(data.task("simple_java_0").to_json()) == {"id", "category", "data", "data_sha256"}  # no official text
     found = judge(OSLO, "no", ending="stop")
     assert Judgement.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+@pytest.mark.parametrize("stored", [["task"], {}, None, "task"])
+def test_what_no_conversation_was_stored_as(stored: Any) -> None:
+    with pytest.raises(UsageError, match=r"what Conversation\.dump gave"):
+        Conversation.load(stored)
+
+
+def test_a_conversation_too_long_for_any_model_is_over(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = data.task("multi_turn_base_0").open()
+    monkeypatch.setattr(dialogue, "HISTORY_LIMIT", 1)
+    conversation.reply(replies(conversation))
+    assert (conversation.done, conversation.transcript.steps[-1].reply.problem) == (True, "context_overflow")
+
+
+@pytest.mark.parametrize(
+    ("verified", "outcome"),
+    [(None, None), ("excluded", None), ({"city": ["Oslo"]}, "right"), ({"city": ["Rome"]}, "wrong")],
+)
+def test_the_verified_answer_is_judged_by_where_there_is_one(verified: Any, outcome: str | None) -> None:
+    conversation = OSLO.open()
+    conversation.reply([CALL], ending="tool_calls")
+    entry = conversation.task.entry
+    if isinstance(verified, dict):
+        verified = entry.model_copy(update={"possible_answer": [{"get_weather": verified}]})
+    found = judgement_of(entry.model_copy(update={"verified": verified}), conversation.transcript)
+    assert (found.outcome, found.verified) == ("right", outcome)
 
 
 def test_a_memory_question_reads_what_its_write_stages_left(data: Data) -> None:

@@ -105,8 +105,9 @@ def test_white_space_around_a_key_is_noted() -> None:
 
 @pytest.mark.parametrize("key", [f"'{SECRET}'", f'"{SECRET}', f"{SECRET}'", f"“{SECRET}"])
 def test_a_quoted_key_is_refused(key: str) -> None:
-    with pytest.raises(UsageError, match="has a quote around the key"):
+    with pytest.raises(UsageError, match="has a quote around the key") as caught:
         made(key=key)
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(

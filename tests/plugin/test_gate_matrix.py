@@ -52,7 +52,7 @@ CASES = [
     for case in (Case(*values) for values in product(OUTCOMES, GATES, STOPS, OTHERS))
     if (case.gate != "missed" or case.outcome in ("fail", "skip"))
     and (case.other == "alone" or case.outcome in ("pass", "fail"))
-    and (case.stop == "finished" or case.outcome == "fail")
+    and (case.stop == "finished" or (case.outcome == "fail" and case.gate != "none"))
 ]
 ON_WORKERS = Case("fail", "met", "finished", "failing_test")
 """With two workers every case is in the slow tier; here the one in which most takes part."""
