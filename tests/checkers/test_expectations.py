@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 import pytest_bfcl
 from pytest_bfcl.checkers import judge
+from pytest_bfcl.checkers.expectations import broken_rule, calls_made
 from pytest_bfcl.conversation.world import UNRECORDED, RecordedTools
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State
@@ -140,14 +141,11 @@ def test_lists_of_calls(made: list[list[str]], wanted: list[str], least: int) ->
     """Each kind of list says what multisets and subsequences say."""
     steps = [Step(Reply(text=""), calls=[f"{name}()" for name in step]) for step in made]
     talk = Transcript("e", "mcp", "m", "fc", turns=[Turn([], [*steps, Step(Reply(text="x"), calls=[])])])
-    flat = [name for step in made for name in step]
+    calls, flat = calls_made(talk, 0), [name for step in made for name in step]
     have, want = Counter(flat), Counter(wanted)
 
     def holds(**expected: Any) -> bool:
-        question = [[{"role": "user", "content": "x"}]]
-        found = judge(Entry(id="e", category="mcp", question=question, mcp="s", expect=[expected]), talk)
-        assert found.reason in (None, CALLED)
-        return found.valid
+        return broken_rule(Expectation.model_validate(expected), calls) is None
 
     assert holds(exact=wanted) == (flat == wanted)
     assert holds(exact=made)
@@ -159,9 +157,8 @@ def test_lists_of_calls(made: list[list[str]], wanted: list[str], least: int) ->
     assert holds(max_calls=least) == (len(flat) <= least)
     if wanted:
         assert holds(superset=wanted) == (have >= want)
-        longest = max(
-            len(part) for size in range(len(wanted) + 1) for part in combinations(wanted, size) if is_part(part, flat)
-        )
+        parts = (part for size in range(len(wanted) + 1) for part in combinations(wanted, size))
+        longest = max(len(part) for part in parts if is_part(part, flat))
         assert holds(in_order=wanted) == (longest == len(wanted))
         if least <= len(wanted):
             assert holds(superset=wanted, at_least=least) == ((have & want).total() >= least)

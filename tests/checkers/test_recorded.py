@@ -100,6 +100,8 @@ def test_values() -> None:
             }
             exact = "".join("=" if is_exact(value, described, answers) else "." for value in VALUES)
             row |= {"exact": exact} if "=" in exact else {}
+            for found in (official, corrected, *others.values()):
+                assert all(fate == "-" for fate, mark in zip(found, exact, strict=True) if mark == "="), row
             yield row | {name: found for name, found in others.items() if found != corrected}
 
     same_as_recorded(HERE / "values.jsonl", rows())
