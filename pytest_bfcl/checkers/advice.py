@@ -156,8 +156,9 @@ def quoted_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> 
 def wrong_order(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
     """A list that is right except for its order."""
     called: Any = details.called
+    expected: Any = details.expected
     elements = sorted(map(str, called))
-    for answer in details.expected if isinstance(details.expected, list) else ():
+    for answer in expected:
         if isinstance(answer, list) and sorted(map(str, answer)) == elements:
             return "The elements are right, their order is not."
     return None

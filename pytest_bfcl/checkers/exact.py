@@ -61,7 +61,7 @@ def exactly_right(
     try:
         name, arguments = call
         expected = document["name"]
-        if underscore_names and "." in expected:
+        if underscore_names:
             expected = expected.replace(".", "_")
         if name != expected:
             return False

@@ -81,20 +81,20 @@ _CONVERTERS: dict[str, Callable[[str], Any]] = {
 
 
 def _array(text: str, element: str) -> Any:
-    found = find_spans(text, _ARRAY, "}", one_line=True, first=True)
-    if not found:
+    found = next(find_spans(text, _ARRAY, "}", one_line=True), None)
+    if found is None:
         return text
-    pieces = (piece.strip() for piece in found[0].body.split(","))
+    pieces = (piece.strip() for piece in found.body.split(","))
     return [convert(piece, element) for piece in pieces if piece]
 
 
 def _array_list(text: str, element: str) -> Any:
-    found = find_spans(text, _AS_LIST, "))", one_line=True, at_least=1, first=True)
-    if found:
-        return [_list_element(piece.strip(), element) for piece in found[0].body.split(",")]
-    found = find_spans(text, _DOUBLE_BRACE, "}}", first=True)
-    if found:
-        adds = find_spans(found[0].body, _ADD, ")", one_line=True, at_least=1)
+    found = next(find_spans(text, _AS_LIST, "))", one_line=True, at_least=1), None)
+    if found is not None:
+        return [_list_element(piece.strip(), element) for piece in found.body.split(",")]
+    found = next(find_spans(text, _DOUBLE_BRACE, "}}"), None)
+    if found is not None:
+        adds = find_spans(found.body, _ADD, ")", one_line=True, at_least=1)
         return [_list_element(add.body.strip(), element) for add in adds]
     return [] if _EMPTY_LIST.search(text) else text
 

@@ -129,7 +129,7 @@ def _rows(text: str) -> list[str] | None:
 def _rows_end(text: str, start: int, closing: str) -> int | None:
     position = start + 1
     line_end = line_end_from(text, position)
-    while (bracket := text.find("]", position, line_end)) >= 0:
+    while (bracket := text.find("]", position, line_end)) != -1:
         after = skip_space(text, bracket + 1)
         if text.startswith(closing, after):
             return bracket + 1
@@ -160,7 +160,7 @@ def _pairs(body: str) -> list[tuple[str, str]]:
         while body.startswith(":", start):  # a key needs a character
             start += 1
         colon = body.find(":", start)
-        if colon < 0:
+        if colon == -1:
             return pairs
         end, following = _value_end(body, colon + 1)
         pairs.append((body[start:colon], body[colon + 1 : end]))
@@ -170,7 +170,7 @@ def _pairs(body: str) -> list[tuple[str, str]]:
 def _value_end(body: str, start: int) -> tuple[int, int]:
     """The end of a value and the start of the next pair."""
     comma = body.find(",", start)
-    while comma >= 0:
+    while comma != -1:
         other = body.find(",", comma + 1)
         last_colon = body.rfind(":", comma + 1, len(body) if other == -1 else other)
         if last_colon >= comma + 2:

@@ -37,7 +37,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.transcript import Call, Reply, Transcript
+    from pytest_bfcl.transcript import Call, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,6 @@ class _Judge:
     """One transcript under judgement; its decoded reply and multi-turn replay serve all rule sets."""
 
     _ends: Ends | None = None
-    _decoder: ReplyDecoder | None = None
     _native: list[Call] | None = None
     _right: list[Call] | None = None
     """Calls that are right under every rule set."""
@@ -183,19 +182,21 @@ class _Judge:
         if transcript.mode == "fc" and transcript.decoder is None:
             if self._native is None:
                 step = transcript.turns[0].steps[0] if transcript.turns and transcript.turns[0].steps else None
-                if step is not None and step.calls is not None and step.native is step.reply:
+                if step is not None and step.native is step.reply:
                     self._native = cast("list[Call]", step.calls)
                 else:
                     self._native = decode_native(reply_of(transcript))
             return self._native
-        if self._decoder is None:
-            self._decoder = single_turn_decoder(self.entry, transcript)
         return self._decoder.calls(rules)
+
+    @cached_property
+    def _decoder(self) -> ReplyDecoder:
+        return single_turn_decoder(self.entry, self.transcript)
 
     def _no_call_due(self, rules: RuleSet) -> Verdict:
         """Irrelevance: right without a call; names and arguments do not matter (ast_checker spec §9, C8)."""
         reply = reply_of(self.transcript)
-        if calls := self._any_call(reply).calls_if_any(rules):
+        if calls := self._any_call.calls_if_any(rules):
             return Verdict.wrong(reasons.UNDUE_CALL, UndueDetails(expected="no call", called=calls))
         if "C8" in rules and self._attempts:
             return Verdict.wrong(reasons.UNDUE_ATTEMPT, UndueDetails(expected="no call", called=reply.output))
@@ -203,23 +204,20 @@ class _Judge:
 
     def _call_due(self, rules: RuleSet) -> Verdict:
         """Relevance: right with any call."""
-        reply = reply_of(self.transcript)
-        if self._any_call(reply).calls_if_any(rules):
+        if self._any_call.calls_if_any(rules):
             return Verdict.passed()
-        return Verdict.wrong(reasons.NO_CALL, UnreadDetails(expected="a call", called=reply.output))
+        return Verdict.wrong(reasons.NO_CALL, UnreadDetails(expected="a call", called=reply_of(self.transcript).output))
 
-    def _any_call(self, reply: Reply) -> ReplyDecoder:
+    @cached_property
+    def _any_call(self) -> ReplyDecoder:
         """Reads a reply where any call is accepted: Python or native calls, in any format of the entry."""
-        if self._decoder is None:
-            self._decoder = ReplyDecoder(
-                reply, self.transcript.mode, functions=self.entry.function, decoder=self.transcript.decoder
-            )
-        return self._decoder
+        said = self.transcript
+        return ReplyDecoder(reply_of(said), said.mode, functions=self.entry.function, decoder=said.decoder)
 
     @cached_property
     def _attempts(self) -> bool:
         reply = reply_of(self.transcript)
-        return attempts_call(reply, self.transcript.mode, self.entry.function, self._decoder)
+        return attempts_call(reply, self.transcript.mode, self.entry.function, self._any_call)
 
     def _elsewhere(self, rules: RuleSet) -> Verdict:
         """Categories of an extension; corrected rules change nothing for executed calls."""

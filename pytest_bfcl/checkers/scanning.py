@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -20,21 +21,19 @@ def find_spans(
     *,
     one_line: bool = False,
     at_least: int = 0,
-    first: bool = False,
-) -> list[Span]:
+) -> Iterator[Span]:
     """Non-overlapping bodies from a head to the next ``closer``.
 
     ``one_line``: a body with a line feed does not count (the next head is tried); ``at_least``: characters of a body
-    before its closer is looked for; ``first``: stop after one.
+    before its closer is looked for.
     """
-    found: list[Span] = []
-    position, close, line_end = 0, -1, -1
+    position = close = line_end = 0
     while (match := head.search(text, position)) is not None:
         start = match.end()
         if close < start + at_least:
             close = text.find(closer, start + at_least)
-            if close < 0:
-                break
+            if close == -1:
+                return
         if one_line:
             if line_end < start:
                 line_end = line_end_from(text, start)
@@ -42,10 +41,7 @@ def find_spans(
                 position = start
                 continue
         position = close + len(closer)
-        found.append(Span(text[start:close], position))
-        if first:
-            break
-    return found
+        yield Span(text[start:close], position)
 
 
 class Finder:
@@ -60,14 +56,14 @@ class Finder:
         """Index of the needle at or after ``start``, or the text's length."""
         if not self._from <= start <= self._found:
             found = self._text.find(self._needle, start)
-            self._from, self._found = start, len(self._text) if found < 0 else found
+            self._from, self._found = start, len(self._text) if found == -1 else found
         return self._found
 
 
 def line_end_from(text: str, start: int) -> int:
     """Index of the next line feed, or the text's length."""
     end = text.find("\n", start)
-    return len(text) if end < 0 else end
+    return len(text) if end == -1 else end
 
 
 def skip_space(text: str, start: int) -> int:

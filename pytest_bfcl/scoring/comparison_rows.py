@@ -128,9 +128,9 @@ class Change:
     category: str
     before: str | None
     after: str | None
-    repeat: int = 1
-    answers: int = 1
-    right: tuple[int, int] = (0, 0)
+    repeat: int
+    answers: int
+    right: tuple[int, int]
 
     @property
     def improved(self) -> bool:

@@ -239,7 +239,7 @@ class Gates:
                 f"{named}: {str(error).replace('cannot be compared', 'measured something else')}"
             ) from None
         before = list(measurement.models(self._rules))
-        if not before or (len(before) != 1 and not pair_models(map(_bare, before), map(_bare, models))):
+        if len(before) != 1 and not pair_models(map(_bare, before), map(_bare, models)):
             raise UsageError(
                 f"{named} has {', '.join(before) or 'no results'}, "
                 f"this run {', '.join(models)}: no model in common (RUN#MODEL picks one)"

@@ -125,5 +125,4 @@ def _whole(comparison: Comparison) -> Row | None:
 def _needed(row: Row, limit: float) -> int:
     """Entries with which this difference would rule the margin out: intervals shrink with the root of their number."""
     half = row.difference - row.interval95[0]
-    room = row.difference + limit
-    return math.ceil(row.entries * (half / room) ** 2) if room > 0 else 0
+    return math.ceil(row.entries * (half / (row.difference + limit)) ** 2)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from statistics import NormalDist
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
@@ -53,15 +54,14 @@ def student_point(freedom: float, tail: float) -> float:
 
     Fewer degrees of freedom than one count as one.
     """
+    if math.isinf(freedom):
+        return NormalDist().inv_cdf(1 - tail)
     v = max(freedom, 1.0)
-    endless = math.isinf(v)
-    factor = 1 / math.sqrt(2 * math.pi)
-    if not endless:
-        factor = math.exp(math.lgamma((v + 1) / 2) - math.lgamma(v / 2)) / math.sqrt(v * math.pi)
+    factor = math.exp(math.lgamma((v + 1) / 2) - math.lgamma(v / 2)) / math.sqrt(v * math.pi)
     found = 0.0  # below the point: Newton's steps climb to it, the tail being convex
     for _ in range(200):
-        density = factor * (math.exp(-(found**2) / 2) if endless else (1 + found * found / v) ** (-(v + 1) / 2))
-        step = ((normal_tail(found) if endless else student_tail(found, v)) - tail) / density
+        density = factor * (1 + found * found / v) ** (-(v + 1) / 2)
+        step = (student_tail(found, v) - tail) / density
         found += step
         if abs(step) < 1e-10:
             break
@@ -70,7 +70,7 @@ def student_point(freedom: float, tail: float) -> float:
 
 def student975(freedom: float) -> float:
     """97.5 % point of Student's distribution."""
-    return Z95 if math.isinf(freedom) else student_point(freedom, 0.025)
+    return student_point(freedom, 0.025)
 
 
 def stratum_of(category: str) -> str:

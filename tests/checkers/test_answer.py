@@ -82,6 +82,7 @@ def test_last_message(record: Transcript, reason: str | None) -> None:
         ("about 50% of it", "50%", False, True),
         ("written in C++ mostly", "C++", False, True),
         ("it costs $5000", "$500", False, False),
+        ("it costs $ 5", "$", False, True),
         ("{'answer': 'I do not know', 'context': 'Paris was named'}", "Paris", True, False),
         ('```json\n{"answer": "unknown", "context": "Paris"}\n```', "Paris", True, False),
         ('{"answer": "Paris", "context": "found"}', "Paris", True, True),

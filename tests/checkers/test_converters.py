@@ -40,7 +40,8 @@ from pytest_bfcl.checkers import java, javascript
         ('new HashMap<A>() {{ put("a", "x); put("b", x"); put("c", ""); }}', "HashMap", None,
          {"a": '"x', "b": 'x"', "c": ""}),
         ('new HashMap<A>() { put("a", 1);', "HashMap", None, {}),
-        ("x", "wonder", None, "x"),
+        ('new HashMap<A>() {{ put("a",b",\n 1); }}', "HashMap", None, {'a",b': 1}),
+        ('new HashMap<A>() {{ put("a",1); }}', "wonder", None, 'new HashMap<A>() {{ put("a",1); }}'),
     ],
 )  # fmt: skip
 def test_java(text: str, word: str, element: str | None, value: Any) -> None:
@@ -65,6 +66,8 @@ def test_java(text: str, word: str, element: str | None, value: Any) -> None:
         ('{k: "1", m: true}', "dict", None, {"k": 1, "m": True}),
         ('{k: "a, b: c"}', "dict", None, {"k": "a", "b": "c"}),
         ("[\n[1, 2]]", "array", None, [[1, 2]]),
+        ("[[1],\n[2]]", "array", None, [[1], [2]]),
+        ("[[1]\n,[2]]", "array", None, [[1], [2]]),
         ("{k: 1], m: [2}", "dict", None, {"k": "1]", "m": "[2"}),
         ("{a, b}", "dict", None, {}),
         ("{a: 1, b:}", "dict", None, {"a": 1, "b": ""}),

@@ -35,7 +35,11 @@ CALLS: list[list[tuple[str, dict[str, Any]]]] = [
 
 
 def verdict(
-    expectation: dict[str, Any], observed: Any = None, said: str = "It costs 1,234.50 euro.", asked: int = 2
+    expectation: dict[str, Any],
+    observed: Any = None,
+    said: str = "It costs 1,234.50 euro.",
+    asked: int = 2,
+    forced: bool = False,
 ) -> Verdict:
     turns = []
     for calls in CALLS:
@@ -44,7 +48,7 @@ def verdict(
         turns.append(Turn([], [Step(Reply(tool_calls=made), calls=texts), Step(Reply(text=said), calls=[])]))
     question = [[{"role": "user", "content": "x"}]] * asked
     entry = Entry(id="e", category="mcp", question=question, mcp="s", expect=[expectation])
-    talk = Transcript("e", "mcp", "m", "fc", turns=turns, extra={OBSERVED: [observed]})
+    talk = Transcript("e", "mcp", "m", "fc", turns=turns, extra={OBSERVED: [observed]}, forced_quit=forced)
     return judge(entry, talk)
 
 
@@ -114,8 +118,9 @@ def test_states(expectation: dict[str, Any], observed: Any, reason: str | None) 
     assert verdict(expectation, observed).reason == reason
 
 
-def test_a_conversation_that_lacks_a_turn_ended_early() -> None:
-    ended = verdict({"answer": "euro"}, asked=3)
+@pytest.mark.parametrize(("asked", "forced"), [(3, False), (2, True)])
+def test_a_conversation_that_lacks_a_turn_or_was_stopped_ended_early(asked: int, forced: bool) -> None:
+    ended = verdict({"answer": "euro"}, asked=asked, forced=forced)
     assert (ended.reason, ended.detail["last_turn"]) == ("multi_turn:force_terminated", 1)
 
 
@@ -229,7 +234,7 @@ def test_files_and_databases_of_a_directory(tmp_path: Path) -> None:
     [
         ({"called": "pay"}, CALLED),
         ({"attempted": "pay"}, None),
-        ({"attempted": "pay", "count": 3}, None),
+        ({"attempted": "pay", "count": 4}, None),
         ({"called": "pay", "count": 0}, None),
         ({"not_called": "pay"}, CALLED),
         ({"max_calls": 1}, None),
@@ -238,9 +243,10 @@ def test_files_and_databases_of_a_directory(tmp_path: Path) -> None:
     ],
 )
 def test_called_means_carried_out(expectation: dict[str, Any], reason: str | None) -> None:
-    """One call is refused by its schema before it is sent, two are answered with an error, one is carried out."""
+    """One call is refused by its schema, one tells its error itself, two are answered with one, one is carried out."""
     refused = Step(Reply(text=""), calls=["pay(sum='x')"], results=["Error during execution: invalid arguments: sum"])
-    failed = Step(Reply(text=""), calls=[*["pay(sum=3)"] * 2, "look()"], results=["no money", "broke", "a shop"])
+    results = ['{"error": "closed"}', "no money", "broke", "a shop"]
+    failed = Step(Reply(text=""), calls=[*["pay(sum=3)"] * 3, "look()"], results=results)
     talk = Transcript("e", "mcp", "m", "prompt", turns=[Turn([], [refused, failed, Step(Reply(text="x"), calls=[])])])
     talk.extra["failed_calls"] = ["pay(sum=3)"] * 2
     entry = Entry(id="e", category="mcp", question=[[{"role": "user", "content": "x"}]], mcp="s", expect=[expectation])

@@ -12,10 +12,10 @@ import pytest
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
 from pytest_bfcl.checkers.details import MAX_ITEMS, CallDetails, plain
-from pytest_bfcl.checkers.entries import language_of, reply_of, single_turn_calls
+from pytest_bfcl.checkers.entries import language_of, missing_results, reply_of, single_turn_calls
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
-from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
+from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, Turn
 from tests.checkers.building import entry, function, transcript
 
 SOUP = function("serve", bowls="integer")
@@ -261,6 +261,27 @@ def test_the_language_and_the_reply_that_count() -> None:
     for error, text in (("refused", "refused"), ("", "inference error")):
         said.inference_error = error
         assert reply_of(said).text == text
+
+
+def test_a_result_counts_once() -> None:
+    assert missing_results(["a", "a", "b"], ["a", "a"]) == ["b"]
+    assert missing_results(["a", "a"], ["a"]) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("functions", "answers", "reply", "advice"),
+    [
+        ([function("serve", x="array<string>")], ["ba"], '{"x": ["a", "b"]}', None),
+        ([function("serve", x="array<string>")], [["b", "a"]], '{"x": ["a", "b"]}', "order"),
+        ([function("serve", x="array<string>")], [["b", "a"]], '{"x": [', "must be one JSON object"),
+        ([{"name": "serve"}], [1], '{"x": 1}', None),  # a document without parameters
+    ],
+)
+def test_advice(functions: Any, answers: list[Any], reply: str, advice: str | None) -> None:
+    said = Reply(text="<think>so</think>", tool_calls=(ToolCall("serve", reply),))
+    found = judge(entry(functions, [{"serve": {"x": answers}}]), transcript(said, "fc")).detail.get("advice")
+    assert (advice is None) is (found is None)
+    assert (advice or "") in (found or "")
 
 
 def test_what_is_told_of_a_call_stays() -> None:

@@ -107,7 +107,8 @@ def test_a_line_without_results_is_an_error_of_the_data(data: DataSet) -> None:
     verdict = judge(entry, transcript_from_line(line))
     assert (verdict.outcome, verdict.reason) == ("error", "harness:search")
     assert "not recorded" in str(verdict.detail)
-    talk = Transcript(entry.id, entry.category, turns=[Turn([], [Step(Reply(), calls=[SEARCH], results=["found"])])])
+    asked = Step(Reply(), calls=["search_engine_query(nothing=1)", SEARCH], results=["no such argument", "found"])
+    talk = Transcript(entry.id, entry.category, turns=[Turn([], [asked])])
     key = ("search_engine_query", "[('keywords', 'bridge of Riga'), ('max_results', 1), ('region', 'wt-wt')]")
     assert recorded_results(entry, talk, executor_of(entry)) == {key: ["found"]}
     quiet = {**line, "trajectory": [[], [["touch(file_name='bridge.txt')"]]]}

@@ -14,6 +14,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
+from pytest_bfcl.simulators.file_tree import Directory, File
 from pytest_bfcl.transcript import CALLS_A_STEP, Reply, Step
 from tests.checkers.building import conversation
 
@@ -133,6 +134,14 @@ def test_a_difference_shows_some_of_many_attributes() -> None:
         assert len(found) == count
         assert ("…" in found) is (count > 12)
     assert found["…"].startswith(f"{count} attributes differ: a0, a1, ")
+
+
+def test_a_difference_inside_of_objects_is_found_whatever_holds_them() -> None:
+    def tree(content: str, parent: Directory) -> Directory:
+        return Directory("r", parent, {"f": File("f", content), "g": File("g")})
+
+    found = state_difference({"root": tree("b", Directory("p"))}, {"root": tree("a", Directory("q"))})
+    assert found == {"root.contents.f.content": {"expected": "a", "called": "b"}}
 
 
 def test_hostile_calls_are_results_not_crashes() -> None:

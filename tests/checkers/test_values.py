@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.checkers.corrected import OFFICIAL
+from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.json_calls import call_form
 from pytest_bfcl.checkers.types import parameter_type
@@ -25,8 +25,8 @@ class Broken:
         raise ValueError("no text")
 
 
-def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | None:
-    broken = check_python(value, parameter_type(schema(word) if isinstance(word, str) else word), answers)
+def reason(word: str | dict[str, Any], value: Any, answers: list[Any], rules: frozenset[str] = OFFICIAL) -> str | None:
+    broken = check_python(value, parameter_type(schema(word) if isinstance(word, str) else word), answers, rules)
     return broken.reason.name if broken else None
 
 
@@ -38,6 +38,7 @@ def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | 
         ("dict", {"k": "a"}, [{"k": "abc"}], None),
         ("dict", {}, [{"k": "abc"}], None),
         ("array<dict>", [{"a": 1}], [[{"a": [2]}], ""], "value_error:list_dict_count"),
+        ("array<dict>", [{"a": 1}], [[{"a": [2]}], {"b": [1]}], "value_error:list_dict_count"),
         ("array<dict>", [{"a": 1}], ["", [{"a": [2]}]], "value_error:dict_value"),
         ("array<dict>", [3], ["", [""]], "dict_checker:unclear"),
         ("any", "", ["", None], None),
@@ -54,6 +55,17 @@ def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | 
 )
 def test_precedence(word: str | dict[str, Any], value: Any, answers: list[Any], expected: str | None) -> None:
     assert reason(word, value, answers) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "answers", "rules"),
+    [
+        ("string", "", ["", "x", 5], frozenset({"C12"})),
+        ({"items": {"type": "integer"}}, "x", ["x"], CORRECTED),
+    ],
+)
+def test_right_under_corrected_rules(word: Any, value: Any, answers: list[Any], rules: frozenset[str]) -> None:
+    assert reason(word, value, answers, rules) is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +103,7 @@ def test_one_value_against_one_answer(value: Any, answer: Any, right: bool) -> N
     ("described", "words"),
     [("array<float>", "array of float"), ("array", "array"), ({"type": "string", "items": {"type": "float"}}, "string"),
      ({"type": "array", "items": {"type": 5}}, "array"), ({"type": "array", "items": "float"}, "array"), ({}, "any"),
-     ({"type": 5}, "any"), ("odd", "odd")],
+     ({"type": 5}, "any"), ({"type": ["integer", "null"]}, "any"), ("odd", "odd")],
 )  # fmt: skip
 def test_types_in_words(described: Any, words: str) -> None:
     assert parameter_type(schema(described) if isinstance(described, str) else described).words == words

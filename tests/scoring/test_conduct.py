@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line, conduct_of, name_of
+from pytest_bfcl.scoring.conduct import BothReadings, Conduct, ConductTally, conduct_line, conduct_of, name_of
 from pytest_bfcl.scoring.cost import (
     Usage,
     cost_usd,
@@ -17,6 +17,16 @@ from pytest_bfcl.scoring.cost import (
 )
 
 DATE = "simple_python"
+
+
+def test_two_readings_are_told_with_the_one_that_counts() -> None:
+    found = BothReadings()
+    for passed, by, other_passed in ((True, "leaderboard", False), (False, "leaderboard", False), (True, "x", True)):
+        found.add(passed, {"by": by}, other_passed)
+    assert str(found) == (
+        "the leaderboard says 0.0 % (0 of 2), the evidence says 50.0 % (1 of 2); these verdicts follow the evidence"
+    )
+    assert str(BothReadings()) == ""
 
 
 def test_a_summary_says_what_calls_were_worth() -> None:
@@ -79,6 +89,7 @@ CALLS = [{"name": "f", "arguments": "{}"}]
         ({"output": [["x"]], "calls": [[[]], [["f()"]]]}, {}),
         ({"output": "x", "calls": []}, {}),
         ({"output": "x", "calls": "f()"}, {}),
+        ({"output": "x", "calls": 5}, {}),
         ({"output": "x", "finish_reasons": "stop"}, {"finish": frozenset({"stop"})}),
         ({"output": "x", "finish_reasons": ""}, {}),
         ({"output": "x", "finish_reasons": 7}, {}),
@@ -102,5 +113,6 @@ def test_the_specifications_numbers() -> None:
     assert percentile95([*[0.0] * 10, 0.1, 1.3]) == 0.6399999999999991  # to the last bit, as the reference's
     assert percentile95([0.1, 2.7]) == 2.5700000000000003
     assert cost_usd(Usage([], [10**6], [10**6]), 1.75, 14) == 15.75
+    assert cost_usd(Usage([3600.0], [10**6], []), 1.75, 14, 50.0) is None  # never the hourly price instead
     assert cost_usd(Usage([4 * 3600.0]), None, None) is None  # nobody gave an hourly price
     assert cost_usd(Usage([3600.0]), None, None, server_price=50.0) == 0.5

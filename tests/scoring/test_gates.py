@@ -96,6 +96,12 @@ def test_too_many_errors_fail_every_gate() -> None:
     assert judged(found, [Gate("parallel", 50)], max_errors_pct=5)["verdict"] == "passed"
 
 
+def test_where_every_entry_was_skipped_nothing_was_measured() -> None:
+    check, *_ = judged(summarise([line("parallel_1", "parallel", "skipped")]), [Gate("parallel", 1)])["checks"]
+    assert (check["name"], check["ok"]) == ("errors", False)
+    assert "nothing was measured" in check["why"]
+
+
 def comparison(before: int, after: int, total: int = 200) -> Any:
     first = by_model(lines({"parallel": (before, total)}))[SPEC]
     second = by_model(lines({"parallel": (after, total)}))[SPEC]

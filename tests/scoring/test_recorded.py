@@ -329,6 +329,7 @@ OPTIONS: list[tuple[str, GateOptions]] = [
     ("unfinished", GateOptions(baseline="unfinished")),
     ("unfinished allowed", GateOptions(baseline="unfinished", allow_missing=True)),
     ("tight", GateOptions(baseline="before", noninferior=["0.1"])),
+    ("no models", GateOptions(baseline="nothing")),
     ("wrong margin", GateOptions(baseline="before", noninferior=["x=1"])),
     ("margin alone", GateOptions(noninferior=["1"])),
     ("entries", GateOptions(min_entries=50)),
@@ -370,6 +371,7 @@ def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     run_in(Path(), "before", before)
     run_in(Path(), "now", now)
     run_in(Path(), "corrected", before, rules="corrected")
+    run_in(Path(), "nothing", [])
     run_in(Path(), "bundled", before, dataset="bundled")
     run_in(Path(), "others", [{**each, "model": name} for each in before for name in (OTHER, "openai:third@fc")])
     RunDirectory.open(Path(run_in(Path(), "unfinished", before))).state("stopped:budget")
@@ -383,6 +385,7 @@ def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def asked(options: GateOptions) -> Any:
         gates = Gates(options, max_errors_pct=5.0)
         gates.check_conditions(PRINT, DATA, [SPEC], Path(), Path("now"))
+        Gates(options, max_errors_pct=5.0).check_conditions(PRINT, DATA, [SPEC], Path(), None)
         yield tried(gates.refuse_guessed_data)
         for chosen, why in ((entries, None), ({}, None), ({"x": "memory_kv_prereq"}, None), (entries, "no key"),
                             ({"x": "parallel"}, None)):  # fmt: skip
@@ -435,7 +438,7 @@ def test_formulas_and_bounds() -> None:
         ]
         yield [
             tried(parse_margin, text)
-            for text in ("0.5%", "100%", "0%", "0", "100", "101", "x", "%", "live=1", "y=1", "=1")
+            for text in ("0.5%", "1%", "100%", "0%", "0", "100", "101", "x", "%", "live=1", "y=1", "=1")
         ]
         yield [
             tried(parse_gate, text)
@@ -664,6 +667,8 @@ FILES: dict[str, dict[str, str]] = {
     "bad header": {PARALLEL_SCORES: score_file({"accuracy": 2, "total_count": 13})},
     "bad count": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": -1})},
     "damaged": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": 13}) + "\n{"},
+    "unknown reasons": {PARALLEL_SCORES: score_file({"accuracy": 0.8, "total_count": 13}, {"id": "parallel_1"},
+    {**FAILED, "id": "parallel_2", "error_type": "no:such"})},
     "no id": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": 13}, {})},
     "other category": {"m/BFCL_v4_parallels_score.json": "{}"},
     "results": {"m/BFCL_v4_parallel_result.json": "{}"},

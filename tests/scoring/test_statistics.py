@@ -147,6 +147,7 @@ def test_the_floor_of_noise_counts_clusters_and_one_flip_more() -> None:
     # The same flips, all of a scenario's up or down together: the scenarios are what is counted.
     together = noise_floor([[20, 0], [0, 20], [20, 0], [0, 20], [20, 0]], [20] * 5)
     assert together > 3.5 * flips
+    assert noise_floor([[1, 0], [3, 2], [0, 0]], [1, 4, 2]) == pytest.approx(0.3732, abs=1e-4)
     assert noise_floor([[1, 1]] * 3, [1] * 3) == pytest.approx(0.5485, abs=1e-4)  # 4.303·√(3 ⁄ 20.51) ⁄ 3
     assert noise_floor([[1, 0, 0]] * 30, [1] * 30) == pytest.approx(1.97 * 21**0.5 / 30, rel=0.01)
     # Of one cluster in two runs nothing is known.

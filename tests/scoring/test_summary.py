@@ -66,10 +66,10 @@ def test_what_an_answer_is(fields: Any, answered: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("transforms", "kept"), [({"wording": ""}, ["a", "c~shuffled"]), ({}, ["a", "b~wording", "c~shuffled"])]
+    ("transforms", "kept"), [({"wording": ""}, ["a", "c~shuffled"]), (None, ["a", "b~wording", "c~shuffled"])]
 )
 def test_transformed_entries_are_no_part_of_a_score(
-    tmp_path: Path, transforms: dict[str, str], kept: list[str]
+    tmp_path: Path, transforms: dict[str, str] | None, kept: list[str]
 ) -> None:
     records = [line(name, "simple_python") for name in ("a", "b~wording", "c~shuffled")]
     run = RunDirectory.open(Path(saved(tmp_path / "run", records, conditions={"transforms": transforms})))
@@ -77,12 +77,14 @@ def test_transformed_entries_are_no_part_of_a_score(
 
 
 def test_pairs_of_an_entry_and_its_transform() -> None:
-    found = Robustness(frozenset({"wording"}))
+    found = Robustness(frozenset({"wording", "order"}))
     lines: Any = [{"id": "a", "outcome": "passed"}, {"id": "a", "outcome": "failed", "repeat": 2},
                   *({"id": f"{name}~wording", "category": "parallel", "outcome": "failed", "repeat": repeat}
                     for name, repeat in (("a", 1), ("a", 2), ("b", 1))),
-                  {"id": "c~wording", "outcome": "error"}, {"id": "d~other", "outcome": "passed"}]  # fmt: skip
-    assert [found.add(each) for each in lines] == [False, False, True, True, True, True, False]
+                  {"id": "c~wording", "outcome": "error"}, {"id": "d~other", "outcome": "passed"},
+                  {"id": "a~order", "outcome": "passed"}]  # fmt: skip
+    assert [found.add(each) for each in lines] == [False, False, True, True, True, True, False, True]
+    assert found.to_dict()["order"]["errors"] == 0
     cell = found.to_dict()["wording"]
     assert (cell["pairs"], cell["accuracy"], cell["transformed"], cell["errors"]) == (2, 0.5, 0.0, 1)
 
