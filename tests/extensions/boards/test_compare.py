@@ -78,6 +78,8 @@ def test_files_of_results_and_of_verdicts_will_do(tmp_path: Path, capsys: pytest
     assert ["WRONG_ANSWER", "MALFORMED_OUTPUT", "1"] in [row.split() for row in printed.splitlines()]
     assert main(["compare", *sides, "--rules", "corrected"]) == 0
     assert "1 improved, 0 regressed, 3 unchanged" in capsys.readouterr().out
+    assert main(["compare", *sides[::-1]]) == 0
+    assert capsys.readouterr().out.startswith(f"{sides[1]} → {SPEC}\n")
     (tmp_path / "answers.jsonl").write_bytes(json_line({"id": "parallel_1", "output": "x"}))
     assert main(["compare", sides[0], str(tmp_path / "answers.jsonl")]) == 2
     assert "has no verdict: `pytest-bfcl score" in capsys.readouterr().err
