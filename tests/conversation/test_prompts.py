@@ -48,6 +48,8 @@ def test_the_system_prompt_stands_in_front_of_one_there_already():
     assert [m["role"] for m in made] == ["system", "user"]
     assert made[0]["content"].endswith("\n\nBe brief.")
     assert messages[0]["content"] == "Be brief."
+    alone = prompts.first_messages(entry(question=[[]]), [DOCUMENT], TEXTS, mode="prompt")
+    assert [m["role"] for m in alone] == ["system"]
 
 
 @pytest.mark.parametrize("tagged", [True, False])

@@ -77,8 +77,8 @@ def test_parameters_of_a_request():
 )  # fmt: skip
 def test_models_that_reason_are_sent_a_temperature_only_where_it_was_asked_for(spec, settings, sent, noted):
     model = direct(spec, **settings)
-    asked = request(parameters=Settings(**settings).sent_parameters())
-    assert (model.payload(asked).get("temperature"), bool(model.notes)) == (sent, noted)
+    body = model.payload(request(parameters={**Settings(**settings).sent_parameters(), "top_p": 1}))
+    assert (body.get("temperature"), body["top_p"], bool(model.notes)) == (sent, 1, noted)
 
 
 class Templated(Chat):

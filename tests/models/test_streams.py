@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import nullcontext
 
@@ -428,6 +429,18 @@ def test_a_stream_gives_the_time_to_its_first_token():
     reply, _ = ask(streaming(*CHAT), stream=True)
     assert reply.tool_calls[0].id == "a" * 600
     assert 0 < reply.first_token_s <= reply.latency_s
+
+
+def test_a_stream_is_over_with_its_last_event_though_the_connection_stays():
+    async def handler(req):
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(req)
+        await response.write(sse(*CHAT))
+        await asyncio.sleep(30)
+        return response
+
+    reply, _ = ask(handler, stream=True, timeout_s=2.0)
+    assert (len(reply.tool_calls), reply.attempts) == (2, 1)
 
 
 def test_a_server_that_does_not_stream_is_read_as_it_answers():
