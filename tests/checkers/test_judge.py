@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
-from pytest_bfcl.checkers.details import MAX_ITEMS, CallDetails, plain
+from pytest_bfcl.checkers.details import CallDetails
 from pytest_bfcl.checkers.entries import language_of, missing_results, reply_of, single_turn_calls
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
@@ -327,7 +327,3 @@ def test_a_group_that_no_extension_judges_is_an_error(monkeypatch: pytest.Monkey
     verdict = judge(entry([SOUP], ANSWER, category="chatable"), transcript("hello", category="chatable"))
     assert (verdict.outcome, verdict.reason) == ("error", "harness:checker")
     assert "retired categories are judged by an extension that is not installed here" in str(verdict.detail)
-
-
-def test_details_of_a_long_list_are_cut() -> None:
-    assert plain(list(range(MAX_ITEMS + 1))) == list(range(MAX_ITEMS))

@@ -228,12 +228,6 @@ def test_inference_error_is_an_error() -> None:
     assert (verdict.outcome, verdict.reason) == ("error", "multi_turn:inference_error")
 
 
-def test_broken_ground_truth_is_ours() -> None:
-    entry = pantry([[LOOK]])
-    entry.possible_answer = None
-    assert judge(entry, conversation([[[LOOK]]])).reason == "harness:data"
-
-
 def test_more_calls_in_a_step_than_are_carried_out_end_the_conversation() -> None:
     """Right at the limit it is judged as ever, one beyond it is the model's mistake under both rule sets."""
     entry = pantry([[LOOK]])

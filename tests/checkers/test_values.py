@@ -77,7 +77,7 @@ def test_right_under_corrected_rules(word: Any, value: Any, answers: list[Any], 
         (Call("f", {"a": (1,)}), {"f": {"a": [1]}}), (MappingProxyType({"a": {1}}), {"a": ["1"]}), (..., "Ellipsis"),
         (Text("x" * 3000), "x" * 2000 + "…"), (["x" * 2001], ["x" * 2000 + "…"]), (Broken(), "<Broken>"),
         ([[[[[[[[["deep"]]]]]]]]], [[[[[[[["…"]]]]]]]]),
-        ({str(n): n for n in range(61)}, {str(n): n for n in range(60)}),
+        ({str(n): n for n in range(61)}, {str(n): n for n in range(60)}), ([*range(61)], [*range(60)]),
     ],
 )  # fmt: skip
 def test_any_value_as_json_within_bounds(value: Any, shown: Any) -> None:

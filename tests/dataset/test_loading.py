@@ -168,12 +168,6 @@ def test_byte_order_marks_crlf_and_unusual_ids(tmp_path: Path) -> None:
     assert [dataset.entry(name).id for name in ids] == ids
 
 
-def test_hostile_nesting_is_one_broken_line(tmp_path: Path) -> None:
-    dataset = opened(write(tmp_path / "own.jsonl", "[" * 100_000, line("good")))
-    assert [problem.line for problem in dataset.problems("simple_python")] == [1]
-    assert dataset.entry("good")
-
-
 @pytest.mark.slow
 def test_a_hundred_thousand_lines_index_quickly(tmp_path: Path) -> None:
     path = write(tmp_path / "many.jsonl", *(line(f"parallel_{number}") for number in range(100_000)))

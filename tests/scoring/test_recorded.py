@@ -50,7 +50,7 @@ from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, score
 from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson
 from pytest_bfcl.scoring.summary import full_sizes, sizes_of, summarise
 from pytest_bfcl.settings import Price, Settings
-from tests.recorded import counted, plain, same_as_recorded, tried
+from tests.recorded import counted, same_as_recorded, tried
 from tests.runs.samples import fingerprint
 from tests.scoring.samples import SPEC, entry_id, line, saved
 
@@ -218,10 +218,6 @@ def test_summaries(name: str) -> None:
             ]
 
     same_as_recorded(HERE / f"summary_{name.replace(' ', '_')}.jsonl", rows())
-
-
-def test_conduct() -> None:
-    same_as_recorded(HERE / "conduct.jsonl", [plain(conduct_of(each)) for each in RUNS["everything"][0][::4]])  # type: ignore[arg-type]
 
 
 # -- comparisons and gates -------------------------------------------------------------------------------------------

@@ -56,13 +56,6 @@ def test_n_is_what_was_judged_everywhere(tmp_path: Path) -> None:
     assert "| 20 of 22 | 2 | 1 |" in (tmp_path / "markdown" / "scores.md").read_text()
 
 
-def test_explain_divides_by_what_was_judged(tmp_path: Path, capsys: Any) -> None:
-    folder, _ = run_of(tmp_path / "run", ["passed"] * 12 + ["failed"] * 8 + ["error"] * 2, stages=3)
-    assert main(["explain", str(folder), "--json", str(tmp_path / "e.json")]) == 0
-    (found,) = json.loads((tmp_path / "e.json").read_text())
-    assert found["judged"] == 20
-
-
 def test_a_comment_fits_however_much_was_lost(tmp_path: Path, capsys: Any) -> None:
     """The table of groups and the causes stay; ids are capped."""
     for name, outcome in (("main", "passed"), ("pr", "failed")):
