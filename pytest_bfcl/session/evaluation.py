@@ -182,7 +182,7 @@ def _whole_run(
 
     settings = settings or Settings()
     asked = Gates(gates or GateOptions(), rules=settings.rules, max_errors_pct=settings.max_errors_pct)
-    if isinstance(entries, str) and entries == "auto":
+    if entries == "auto":
         asked.refuse_guessed_data()
     data, chosen = _chosen(entries, selection, settings)
     models = list(model) if isinstance(model, list | tuple) else [model]

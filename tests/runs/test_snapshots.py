@@ -13,7 +13,6 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.lines import DamagedLine, IncompleteError, LeftOut
 from pytest_bfcl.runs.paths import below, is_below, refuse_links_out, write_below, write_here
 from pytest_bfcl.runs.snapshots import Snapshots, archive_digest, damaged_snapshots, replayed_digest, snapshots_of
-from pytest_bfcl.transcript import Reply, ToolCall
 
 ODD_IDS = ["../../up", "a/b", "a_b", "a b", "..", ".", "x" * 10_000, "é", "a\\b", "c:d"]
 
@@ -65,16 +64,6 @@ def test_a_digest_is_of_content_not_of_files(tmp_path: Path) -> None:
     (tmp_path / "d" / "folder.jsonl").mkdir()
     (tmp_path / "d" / "link.jsonl").symlink_to(tmp_path / "a" / "main.jsonl")
     assert archive_digest(tmp_path / "d") == digests[2]
-
-
-async def searcher(request: Any) -> Reply:
-    """Searches once, then answers."""
-    if request.step == 0 and request.entry.category == "web_search_base":
-        return Reply(tool_calls=(ToolCall("search_engine_query", '{"keywords": "lighthouse"}'),))
-    return Reply(text="An answer.")
-
-
-searcher.mode = "fc"  # type: ignore[attr-defined]
 
 
 def test_the_digest_of_what_is_replayed(tmp_path: Path) -> None:

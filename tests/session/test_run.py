@@ -375,6 +375,7 @@ def test_what_a_summary_has_of_models_and_the_machine() -> None:
     known = {"m": (None, 2.0), "n": (1.0, None), "o": (1.0, 2.0)}
     summary: Any = {name: {"cost_usd": usd, "latency": {"mean": mean}} for name, (usd, mean) in known.items()}
     found: Any = with_facts({"models": summary}, info, Settings(gpu_hour_usd=3.0), 61.0)  # type: ignore[typeddict-item]
+    assert with_facts({}, {}, Settings(), 60.0) == {}  # type: ignore[typeddict-item]
     assert (found["model_info"], found["machine_cost_usd"]) == ({"m": {"name": "M"}}, 0.050833)
     assert [each.get("cost_per_1000_usd") for each in summary.values()] == [1.666667, None, None]
     entries = [("a", "parallel"), ("b~t", "parallel"), ("c", "memory_kv_prereq"), ("d", "rest")]

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.conversation.lookahead import RunStopped
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
@@ -333,10 +334,10 @@ def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
 
 
 def test_what_a_conversation_reaches_depends_on_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[tuple[bool, bool]] = []
+    given: list[list[str]] = []
 
     async def seen(entry: Any, model: Any, **more: Any) -> Transcript:
-        given.append((more["snapshots"] is not None, more["search"] is not None))
+        given.append([name for name in ("snapshots", "search", "services") if more[name] is not None])
         return Transcript(entry.id, entry.category)
 
     monkeypatch.setattr("pytest_bfcl.session.runner.converse", seen)
@@ -345,10 +346,12 @@ def test_what_a_conversation_reaches_depends_on_its_entry(monkeypatch: pytest.Mo
     for model in (Answering(), recorded):  # a recorded one searches nothing
         contender = Contender.of_adapter(model, SETTINGS)
         runner = Runner(bundled, [contender], SETTINGS)
-        for category in ("simple_python", "memory_kv", "web_search_base"):
-            entry = bundled.load(bundled.index(category)[0]).model_copy(update={"official": True})
-            asyncio.run(runner.hold(Trial.of(entry, contender, bundled)))
-    assert given == [(False, False), (True, False), (True, True), (False, False), (True, False), (True, False)]
+        entries = [bundled.load(bundled.index(name)[0]) for name in ("simple_python", "memory_kv", "web_search_base")]
+        for entry in (*entries, Entry(id="rest_1", category="rest", question=[])):
+            official = entry.model_copy(update={"official": True})
+            asyncio.run(runner.hold(Trial.of(official, contender, bundled)))
+    assert given[:4] == [[], ["snapshots"], ["snapshots", "search"], ["services"]]
+    assert given[4:] == [[], ["snapshots"], ["snapshots"], ["services"]]
 
 
 @pytest.mark.parametrize(("gate", "most"), [(None, FIRST_PACED), ("its own", 3 * FIRST_PACED)])

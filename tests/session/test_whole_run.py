@@ -253,11 +253,15 @@ def test_problems_are_told_of_the_categories_that_run(tmp_path: Path, selection:
 
 
 @pytest.mark.parametrize("names", [["simple_python_1"], []])
-def test_only_a_run_that_never_had_anything_leaves_no_directory(tmp_path: Path, names: list[str]) -> None:
+def test_only_a_run_that_never_had_anything_leaves_no_directory(
+    tmp_path: Path, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, close = list[Any](), Runner.aclose
+    monkeypatch.setattr(Runner, "aclose", lambda self, **how: (closed.append(self), close(self, **how))[1])
     for _ in range(2):
         found = run("bundled", "oracle:", out=tmp_path / "run", ids=names)
         assert (found.path, found.exit_code) == ((tmp_path / "run", 0) if names else (None, NOTHING_SELECTED))
-    assert (tmp_path / "run").exists() is bool(names)
+    assert ((tmp_path / "run").exists(), len(closed)) == (bool(names), 2)
 
 
 @pytest.mark.parametrize(
