@@ -60,6 +60,7 @@ def order(**values: Any) -> dict[str, Any]:
         (LIST, {"n": [[1]]}, {"n": [1.0]}, False),
         (LIST, {"n": [[1.0], "x"]}, {"n": [1.0]}, False),
         (LIST, {"n": [[NAN]]}, {"n": [NAN]}, False),
+        ({"n": {"type": "array", "items": {"type": "float"}, "default": [2.0]}}, {"n": [[1.0]]}, {"n": [1.0]}, False),
         (ORDER, ORDERED, order(dish="stew", size=2), True),
         (ORDER, ORDERED, order(dish="soup", size=2, hot=True), True),
         (ORDER, ORDERED, order(dish="soup"), False),
