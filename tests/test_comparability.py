@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import combinations, product
+from dataclasses import fields, replace
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -28,7 +29,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.markdown import write_markdown as summary_markdown
 from pytest_bfcl.runs.comparability import Purpose, comparability, published_comparability
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.fingerprint import Fingerprint
+from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.scoring.comparison import comparison_notes
 from pytest_bfcl.scoring.gating import GateOptions, Gates, gate_lines
@@ -385,3 +386,46 @@ def test_samples_without_a_shared_entry_are_compared_as_a_whole(
     told = capsys.readouterr().out
     assert "with unpaired intervals" in told
     assert "any value" in told
+
+
+FIELDS = {field.name for each in (Fingerprint, ModelFingerprint) for field in fields(each)} | {
+    "fingerprint",
+    "measured",
+}
+ASK = {"comparability", "published_comparability", "comparison_notes", "compare_measurements", "comparable_notes",
+       "repeat_notes", "read_histories", "write_leaderboard", "merge_runs"}  # fmt: skip
+"""The rule, and what asks it for its caller."""
+TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally"}
+"""What opens runs to put them together, and the arithmetic of differences."""
+WITHIN = {
+    "extensions/causes/diagnosis.py": "diagnoses, which explain and comment chose",
+    "extensions/boards/ranking.py": "contestants, which leaderboard_page chose",
+    "extensions/boards/verification.py": "conducts, which served_runs chose",
+    "extensions/view/store.py": "opens the store for Pages and OverviewPages",
+    "scoring/summary.py": "entries and their transforms within one run",
+}
+"""Modules that put together what others asked the rule for: which."""
+OF_ONE_RUN = {"model", "planned", "state"}
+"""Fields whose equality says which line or model is meant, not what was measured."""
+
+
+def test_nobody_else_compares_runs() -> None:
+    """Two measurements meet in the rule alone: no field is held against another's elsewhere, no door leaves it out."""
+    root = Path(__file__).resolve().parents[1] / "pytest_bfcl"
+    left_out = set()
+    for path in root.rglob("*.py"):
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
+        if name == "runs/comparability.py" or not any(word in text for word in ("ingerprint", *TOGETHER)):
+            continue
+        called = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call):
+                called.add(ast.unparse(node.func).rpartition(".")[2])
+            elif isinstance(node, ast.Compare):
+                sides = (node.left, *node.comparators)
+                ends = [side.attr if isinstance(side, ast.Attribute) else "" for side in sides]
+                same = {one for one, other in pairwise(ends) if one == other} & (FIELDS - OF_ONE_RUN)
+                assert not same or name == "scoring/comparison.py", f"{path}:{node.lineno}"  # the rules that led
+        if called & TOGETHER and not called & ASK:
+            left_out.add(name)
+    assert left_out == set(WITHIN)

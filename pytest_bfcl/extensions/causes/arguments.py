@@ -127,8 +127,7 @@ def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: 
     exact = case.entry.row.checker == "state" or case.entry.language != "python"  # there texts hold code
     if any(same(said, each, exact=exact) for each in accepted):
         for kind, value, inside in _leaves(right):
-            features = {**about, **_of_text(value), "inside": inside, "unasked": _is_unasked(value, case.asked)}
-            yield Place("value", kind, features, due=value, of=of)
+            yield Place("value", kind, {**about, **_of_text(value), "inside": inside}, due=value, of=of)
         return
     leaves = min((list(unequal(said, each, exact=exact)) for each in accepted), key=_strangeness)
     other = next((k for k, v in due.said.items() if k != key and same(said, v) and type(v) is type(said)), None)
@@ -150,7 +149,7 @@ def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: 
             why = (*why, ("enum", ""))
         why = (*why, ("value_other", _short(leaf.said)))
         inside = "lists" if any(isinstance(each, int) for each in leaf.path) else "objects" if leaf.path else ""
-        features = {**about, **_of_text(target), "inside": inside, "unasked": _is_unasked(target, case.asked)}
+        features = {**about, **_of_text(target), "inside": inside}
         fix = set_value(at, (said_key, *leaf.path), target)
         yield Place("value", _kind(target), features, why, fix, at, target, leaf.said, of)
 
@@ -188,14 +187,9 @@ def _of_text(value: Any) -> Features:
         return {"digits": number, "number": value if number else None, "kind": _kind_word(value)}
     return {
         "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
-        "beyond ASCII": not value.isascii(), "only digits": value.isdigit(), "capitals": value.isupper(),
+        "beyond ASCII": not value.isascii(), "capitals": value.isupper(),
         "begins": _class_of(value[:1]),
     }  # fmt: skip
-
-
-def _is_unasked(value: Any, asked: str) -> bool:
-    """Whether a text or number is in no message of the user, as what tools answered is."""
-    return isinstance(value, str | int | float) and not isinstance(value, bool) and str(value) not in asked
 
 
 def _class_of(letter: str) -> str:

@@ -76,8 +76,6 @@ _WORDS = {
     "length": "texts {longer} {value} characters",
     "beyond ASCII": "texts with letters beyond ASCII",
     "digits": "values with digits",
-    "only digits": "texts of digits only",
-    "unasked": "values that no message of the user has",
     "one function": "where one function is due several times",
     "due": "where {side} {value} calls are due",
     "last call": "in the last call of a reply",

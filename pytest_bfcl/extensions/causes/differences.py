@@ -159,7 +159,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     ending = _ENDINGS.get(str(case.line.get("reason")))
     due_words = case.entry.row.checker == "irrelevance"
     if other := elsewhere.twin_of(case):
-        why: Why = (("mixed_up", f"those of {other} with the same question"),)
+        why: Why = (("mixed_up", f"those of other entries, of {other}"),)
         found.places.append(Place("reply", "", {**found.features, "turn": 0}, why, _all_again(case)))
         return found
     for number, turn in enumerate(case.turns):

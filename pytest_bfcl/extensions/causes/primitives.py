@@ -123,7 +123,6 @@ TEXTS: Mapping[str, Change] = {
     "with every letter spaced": " ".join,
     "with signs as words apart": _words(" "),
     "with spaces between words and signs": lambda text: " ".join(re.findall(r"\w+|[^\w\s]", text)),
-    "without spaces beside signs": _without(r"\s*([^\w\s])\s*", r"\1"),
     "with underscores": _words("_"),
     "with hyphens": _words("-"),
     "with dots": _words("."),
@@ -415,7 +414,6 @@ WRITERS: Mapping[str, Change] = {
     "as literals of Python": repr,
     "as the query of an address": urlencode,
     "as the query of an address, with JSON inside": lambda held: urlencode({k: _plain(v) for k, v in held.items()}),
-    "as the query of an address, with a name for each element": lambda held: urlencode(held, doseq=True),
     "as XML": lambda held: "".join(f"<{key}>{_plain(each)}</{key}>" for key, each in held.items()),
     "as XML of parameters": lambda held: "".join(
         f'<parameter name="{key}">{_plain(each)}</parameter>' for key, each in held.items()

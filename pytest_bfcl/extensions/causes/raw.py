@@ -8,11 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Due
-from pytest_bfcl.extensions.causes.relations import ENCODINGS, MOST, TOKEN, Relation, repeated
+from pytest_bfcl.extensions.causes.relations import ENCODINGS, MOST, TOKEN, WHITE_SPACE, Relation, repeated
 from pytest_bfcl.extensions.causes.values import literal, same
 
 Object = dict[str, Any]
 _TROUBLE = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, AttributeError)
+
+MOST_BRACES = 60
+"""Braces from the end of a text at which an object is looked for."""
 
 _REPAIRS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("json_fenced", "", lambda raw: json.loads(re.sub(r"^\s*```\w*\s*|\s*```\s*$", "", raw))),
@@ -39,6 +42,9 @@ def mended(raw: str) -> tuple[Relation, Object | None]:
     value = _value(raw)
     if value is not _NOTHING:
         return _of_other_shape(value)
+    looped = "" if raw.rstrip().endswith("}") else repeated(raw)
+    if looped == WHITE_SPACE:
+        return Relation("repeating", looped), None
     if (grown := _grown(raw)) is not None:
         return Relation("json_grown"), grown
     if tokens := TOKEN.findall(raw):
@@ -48,24 +54,31 @@ def mended(raw: str) -> tuple[Relation, Object | None]:
     for key, told, repair in _REPAIRS:
         if (found := _object(repair, raw)) is not None:
             return Relation(key, told), found
-    if not raw.rstrip().endswith("}") and (piece := repeated(raw)):
-        return Relation("repeating", piece), None
+    if looped:
+        return Relation("repeating", looped), None
     return _in_a_part(raw) or (Relation("json_broken"), None)
 
 
 def _grown(raw: str) -> Object | None:
-    """The object at the end of a text of ever longer beginnings of it."""
-    end = raw.rfind("{")
-    while end > 0 and (whole := _object(json.loads, raw[end:])) is None:
+    """The object at the end of a text of beginnings of it; in time proportional to the text."""
+    end = len(raw)
+    for _ in range(MOST_BRACES):
         end = raw.rfind("{", 0, end)
+        if end <= 0 or (whole := _object(json.loads, raw[end:])) is not None:
+            break
     if end <= 0 or whole is None:
         return None
-    last, left, number = raw[end:], raw[:end], 0
-    while left:
-        size = next((n for n in range(min(len(left), len(last)), 0, -1) if left.endswith(last[:n])), 0)
-        if not size:
+    at = number = 0
+    while at < end:
+        longest = min(end - at, len(raw) - end)
+        alike = next((n for n in range(longest) if raw[at + n] != raw[end + n]), longest)
+        if not alike:
             return None
-        left, number = left[:-size], number + 1
+        behind = at + alike
+        at = behind if behind == end or raw[behind] == "{" else raw.rfind("{", at + 1, behind)
+        number += 1
+        if at < 0:
+            return None
     return whole if number > 1 or end > 2 else None
 
 

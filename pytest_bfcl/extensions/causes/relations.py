@@ -32,6 +32,7 @@ _MONTHS = {
 
 
 _REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
+WHITE_SPACE = "white space"
 _OF_PIECE, _BLANK = 400, 20
 """Characters of a text that are searched for a repeated piece, and of white space at its end that are no accident."""
 
@@ -55,7 +56,7 @@ def of_texts(said: str, due: str) -> tuple[Relation, ...]:
 def repeated(text: str) -> str:
     """The piece that a text repeats up to its end; empty without."""
     if len(text) - len(text.rstrip()) >= _BLANK:
-        return "white space"
+        return WHITE_SPACE
     found = _REPEATED.search(text[-_OF_PIECE:])
     return found.group(1)[:20] if found is not None else ""
 

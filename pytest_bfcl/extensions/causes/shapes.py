@@ -67,6 +67,7 @@ def list_in(raw: str) -> Any:
     return found if isinstance(found, list) else raw
 
 
+MOST_INWARDS = 8
 _INWARDS = re.compile(r"[._/\-\[\]]+")
 """Signs between a name and what stands inside it."""
 
@@ -104,7 +105,7 @@ def taken_apart(due: Due, given: dict[str, Any] | None) -> tuple[str, dict[str, 
 def _path_inwards(behind: str, shape: Any) -> list[str]:
     """The names and numbers of elements after an argument's name; empty if it is another name."""
     path: list[str] = []
-    while behind and (isinstance(shape, list) or _INWARDS.match(behind)):
+    while behind and len(path) < MOST_INWARDS and (isinstance(shape, list) or _INWARDS.match(behind)):
         behind = _INWARDS.sub("", behind, count=1) if _INWARDS.match(behind) else behind
         if not behind:
             return path

@@ -92,8 +92,9 @@ def what_is_around(text: str, due: str) -> list[str]:
         return []
     before, *others = (re.sub(r"\d+", "#", each) for each in gaps)
     behind = _BEGUN.sub(_first, next(filter(None, others), ""))
-    marks = _MARKS.fullmatch(before)
-    framed = [f"{marks[1]} … {marks[2]}"] if marks else []
+    bare = before.strip()
+    opening, closing = _OPENING.match(bare[:_OF_A_MARK]), _CLOSING.search(bare[-_OF_A_MARK:])
+    framed = [f"{opening[0]} … {closing[0]}"] if opening and closing and len(bare) > len(opening[0]) else []
     heads = dict.fromkeys((*framed, before[:40], "".join(re.findall(r"\S{0,30}\s*\Z", before)[:1])))
     return [f"`{head}…{behind}`" for head in heads]
 
@@ -115,8 +116,10 @@ def _gaps(text: str, due: str) -> list[str]:
     return gaps if behind_calls else []
 
 
-_MARKS = re.compile(r"\s*([^\w\s.,;:!?'\"]+\w*[^\w\s]+)(?=\w|\s).*?([^\w\s.,;:!?'\"]+\w*[^\w\s]+)\s*", re.S)
-"""Words between two marks, as thoughts have them."""
+_OF_A_MARK = 40
+_OPENING = re.compile(r"[^\w\s.,;:!?'\"]+\w*[^\w\s]+(?=\w|\s)")
+_CLOSING = re.compile(r"[^\w\s.,;:!?'\"]+\w*[^\w\s]+\Z")
+"""Marks around words, as thoughts have them, within this number of signs of either end."""
 _BEGUN = re.compile(r"(\s*\S{1,20}\s?).*", re.S)
 
 

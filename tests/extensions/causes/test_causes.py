@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
 from pytest_bfcl.extensions.causes.of_runs import of_path
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
-from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault, numbers, only, texts
+from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault, numbers, only, raw, texts
 from tests.extensions.causes.faulty_server import FaultyServer, serving
-from tests.extensions.causes.further_faults import FURTHER, IN_FILES, MIXED
+from tests.extensions.causes.further_faults import FURTHER, MIXED
+from tests.extensions.causes.stored_faults import IN_FILES
 
 IN_THE_FAST_TIER = {"last argument lost", "json cut", "noise", MIXED[1]}
 ALL = [
@@ -166,6 +168,23 @@ def test_no_value_that_a_model_writes_stops_the_search(bend: Any, ask: Ask) -> N
     """Zeros, tiny and huge numbers, digits that no float holds, texts in place of numbers and numbers for texts."""
     strange = Fault(bend(lambda value: STRANGE[len(str(value)) * 5 % len(STRANGE)]), ())
     assert of_path(str(ask(strange, ["non_live"])))[0].failed
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{" * 10_000 + json.dumps({"a": "x" * 9_000}),
+        '{"a":' * 4_000,
+        json.dumps({"numbers" + ".0" * 5_000: 1}),
+        json.dumps({"a": "x" * 4_000}) * 4,
+        "{" + " " * 19_000,
+    ],
+)
+def test_no_argument_text_takes_long_or_stops_the_search(said: str, ask: Ask) -> None:
+    path = ask(Fault(raw(lambda text: said), ()), ["simple_python"])
+    begun = time.process_time()
+    assert of_path(str(path))[0].failed
+    assert time.process_time() - begun < 10
 
 
 def test_a_digit_as_a_text_among_others_does_not_stop_the_search(ask: Ask) -> None:

@@ -1,0 +1,133 @@
+"""Faults of files: what exporters, loggers and tables make of the replies of a good run."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Stored = list[dict[str, Any]]
+Call = dict[str, str]
+
+
+def _each(value: Any, change: Callable[[Call], Call]) -> Any:
+    if isinstance(value, dict):
+        return change(dict(value))
+    return [_each(each, change) for each in value] if isinstance(value, list) else value
+
+
+def of_calls(change: Callable[[Call], Call]) -> Callable[[Stored], Stored]:
+    """Every call of a file of replies, changed."""
+    return lambda lines: [{**line, "output": _each(line["output"], change)} for line in lines]
+
+
+def _arguments(change: Callable[[str], str]) -> Callable[[Stored], Stored]:
+    return of_calls(lambda call: {**call, "arguments": change(call["arguments"])})
+
+
+def _shifted(lines: Stored) -> Stored:
+    """Every reply stands at the line before."""
+    one = [n for n, line in enumerate(lines) if isinstance(line["output"], list) and "turn" not in line["category"]]
+    moved = {n: lines[other]["output"] for n, other in zip(one, one[1:] + one[:1], strict=True)}
+    return [{**line, "output": moved.get(n, line["output"])} for n, line in enumerate(lines)]
+
+
+def _nothing_in_a_third(lines: Stored) -> Stored:
+    return [{**line, "output": ""} if n % 3 == 0 and _is_single(line) else line for n, line in enumerate(lines)]
+
+
+def _last_call_kept(lines: Stored) -> Stored:
+    return [{**line, "output": line["output"][-1:]} if _is_single(line) else line for line in lines]
+
+
+def _is_single(line: dict[str, Any]) -> bool:
+    return bool(isinstance(line["output"], list) and line["output"] and isinstance(line["output"][0], dict))
+
+
+def _joined_by_message(lines: Stored) -> Stored:
+    """Conversations without a parameter have the replies of those with all of them."""
+    whole = {line["id"]: line["output"] for line in lines}
+    base = {line["id"]: line["id"].replace("_miss_param", "_base") for line in lines}
+    return [{**line, "output": whole.get(base[line["id"]], line["output"])} for line in lines]
+
+
+def _stuck(lines: Stored) -> Stored:
+    held: dict[str, Any] = {}
+    of_live = [line for line in lines if line["category"].startswith("live") and _is_single(line)]
+    for line in of_live:
+        held.setdefault(line["category"], line["output"])
+    mine = {line["id"] for line in of_live}
+    return [{**line, "output": held[line["category"]]} if line["id"] in mine else line for line in lines]
+
+
+def _coded(lines: Stored) -> Stored:
+    """Texts are their positions among the sorted ones of their argument."""
+    known: dict[str, set[str]] = {}
+
+    def collect(call: Call) -> Call:
+        for key, value in json.loads(call["arguments"]).items():
+            if isinstance(value, str):
+                known.setdefault(key, set()).add(value)
+        return call
+
+    def change(call: Call) -> Call:
+        given = json.loads(call["arguments"])
+        coded = {k: sorted(known[k]).index(v) if isinstance(v, str) else v for k, v in given.items()}
+        return {**call, "arguments": json.dumps(coded)}
+
+    of_calls(collect)(lines)
+    return of_calls(change)(lines)
+
+
+def _apart(given: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        listed = isinstance(value, list) and value and not isinstance(value[0], list | dict)
+        found |= {f"{key}.{n}": each for n, each in enumerate(value)} if listed else {key: value}
+    return found
+
+
+def _turns_reversed(lines: Stored) -> Stored:
+    return [{**line, "output": line["output"][::-1]} if "turn" in line["category"] else line for line in lines]
+
+
+def _first_turns(lines: Stored) -> Stored:
+    return [{**line, "output": line["output"][:1]} if "turn" in line["category"] else line for line in lines]
+
+
+def _some_dropped(lines: Stored) -> Stored:
+    rng = random.Random(3)
+
+    def change(call: Call) -> Call:
+        given = json.loads(call["arguments"])
+        if rng.random() < 0.2 and given:
+            given.pop(rng.choice(list(given)))
+        return {**call, "arguments": json.dumps(given)}
+
+    return of_calls(change)(lines)
+
+
+IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
+    "lines shifted": (_shifted, ("mixed_up",)),
+    "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut", "raw_learned")),
+    "written by str": (_arguments(lambda text: repr(json.loads(text))), ("json_python",)),
+    "in title case": (of_calls(lambda call: {**call, "name": call["name"].title()}), ("name_learned",)),
+    "escaped for a page": (_arguments(lambda text: text.replace('"', "&quot;")), ("json_encoded",)),
+    "encoded once more": (_arguments(json.dumps), ("json_twice",)),
+    "digits masked": (_arguments(lambda text: re.sub(r"\d(?=[^{}]*\")", "#", text)), ("masked",)),
+    "one call an entry": (_last_call_kept, ("last_only", "first_lost")),
+    "nothing in a third": (_nothing_in_a_third, ("empty",)),
+    "name of the table before": (of_calls(lambda call: {**call, "name": f"tools.{call['name']}"}), ("name_prefix",)),
+    "dates of a spreadsheet": (
+        _arguments(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\3/\2/\1", text)), ("date_order",)
+    ),
+    "turns in reverse order": (_turns_reversed, ("reply_learned",)),
+    "first turns only": (_first_turns, ("turns_missing",)),
+    "some dropped": (_some_dropped, ()),
+    "joined by the first message": (_joined_by_message, ("mixed_up",)),
+    "a stuck buffer": (_stuck, ("mixed_up",)),
+    "codes of a table": (_coded, ("value_learned",)),
+    "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
+}  # fmt: skip
