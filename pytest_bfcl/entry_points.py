@@ -50,7 +50,7 @@ Kind = Literal[
 - ``searches``: ``serpapi``: ``() -> SearchProvider``, the live one of ``--bfcl-search``.
 - ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving`).
 - ``boards``: reads published leaderboards (`pytest_bfcl.session.closing`).
-- ``sections``: a function that makes a section of a report (`pytest_bfcl.reporting.sections`).
+- ``sections``: a function that makes a section of a report (`pytest_bfcl.reporting.sources`).
 - ``sessions``: ``(session, run) -> plugin or None``: a plugin for a pytest session, on the controller.
 - ``hosts``: ``files``: how files of xdist's workers on other hosts travel (`pytest_bfcl.plugin.distribution`).
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.services import Services, is_executed
 from pytest_bfcl.failures import BenchmarkError, EntrySkipped, HarnessError, UsageError
-from pytest_bfcl.formats.reading import TextReading
+from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import parse_object

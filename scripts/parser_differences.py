@@ -24,7 +24,7 @@ from pytest_bfcl.extensions.formats.installed_parser import InstalledParser, pai
 from pytest_bfcl.extensions.wire.cutting import Writing, writings
 from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.reading import own_calls
+from pytest_bfcl.formats.detection import own_calls
 from pytest_bfcl.formats.table import families, find_decoder
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Reply

@@ -16,7 +16,7 @@ import yaml
 from pytest_bfcl.cli import available, commands, verb_module, verb_parser
 from pytest_bfcl.extensions.wire.checks import all_checks
 from pytest_bfcl.run_options import GROUPS, OPTIONS, Option
-from pytest_bfcl.selection.node_ids import marks
+from pytest_bfcl.selection.selection import marks
 
 PYTHON = """# Python
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pytest_bfcl.python_text import parse_python
+from pytest_bfcl.plain_text import parse_python
 
 CALLS = "[" + ", ".join(f"f(a={n}, b=[1, 2, 3], c='x')" for n in range(60)) + "]"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.answers.figures import check_size, count, identifier, keepable, reasoning_count, served_by
+from pytest_bfcl.answers.chat import check_size, count, identifier, keepable, reasoning_count, served_by
 from pytest_bfcl.bodies import blocks_trouble, candidate_trouble, items_trouble
 from pytest_bfcl.endings import UNTOLD, Ending, UnknownEnding, ended, ending_of, first_choice, is_marked, normal_form
 from pytest_bfcl.failures import AdapterError

@@ -11,7 +11,7 @@ from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import AnswerDetails, TroubleDetails
 from pytest_bfcl.checkers.entries import step_calls
 from pytest_bfcl.failures import HarnessError, Verdict
-from pytest_bfcl.python_text import read_literal
+from pytest_bfcl.plain_text import read_literal
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from pytest_bfcl.checkers import java, javascript, reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import Attempt, CallDetails, CountDetails, MatchDetails, ValueDetails
+from pytest_bfcl.checkers.exact import BrokenRule, BrokenValue, ParameterType, parameter_type
 from pytest_bfcl.checkers.json_calls import check_json_call
-from pytest_bfcl.checkers.types import BrokenRule, BrokenValue, ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_prepared, check_python
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.failures import HarnessError, Reason, Verdict

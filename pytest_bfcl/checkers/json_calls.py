@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import CallDetails, ValueDetails
-from pytest_bfcl.checkers.types import BrokenRule
+from pytest_bfcl.checkers.exact import BrokenRule
 from pytest_bfcl.checkers.values import MARKER, standardise
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.expansion import typed_as_sent

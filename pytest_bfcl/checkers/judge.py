@@ -22,8 +22,7 @@ from pytest_bfcl.checkers.corrected import (
     rule_set,
 )
 from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UndueDetails, UnreadDetails
-from pytest_bfcl.checkers.ends import Ends
-from pytest_bfcl.checkers.entries import reply_of, single_turn_decoder, stored_calls
+from pytest_bfcl.checkers.entries import Ends, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.expectations import check_served
 from pytest_bfcl.checkers.plugged import category_group, check_plugged, own_checker

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
-from pytest_bfcl.python_text import read_literal
+from pytest_bfcl.plain_text import read_literal
 from pytest_bfcl.transcript import CALLS_A_STEP
 from pytest_bfcl.troubles import HarnessTrouble
 

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import ValueDetails
-from pytest_bfcl.checkers.types import JSON_SCHEMA_WORDS, PYTHON_CLASSES, BrokenValue, ParameterType
+from pytest_bfcl.checkers.exact import JSON_SCHEMA_WORDS, PYTHON_CLASSES, BrokenValue, ParameterType
 from pytest_bfcl.failures import Reason
 from pytest_bfcl.json_types import Fields
 

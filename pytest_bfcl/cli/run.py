@@ -85,7 +85,7 @@ class _HelpPage(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, _: object, asked: object, option: str | None = None) -> None:
         """The action's argument: a group, an option, or nothing."""
-        from pytest_bfcl.run_options.help_pages import help_page
+        from pytest_bfcl.run_options.reading import help_page
 
         try:
             say(help_page(str(asked or ""), of_run()))

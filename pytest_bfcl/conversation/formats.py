@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.formats.reading import TextReading, call_ids, decoded_calls, model_name, without_thoughts
+from pytest_bfcl.formats.detection import TextReading, call_ids, decoded_calls, model_name, without_thoughts
 from pytest_bfcl.formats.table import find_decoder, registered_format
 from pytest_bfcl.transcript import Mode, Reply, ToolCall, arguments_text
 

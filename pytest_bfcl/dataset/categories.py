@@ -13,8 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.failures import UsageError, instead_of
 
 Checker = Literal[
     "ast", "relevance", "irrelevance", "state", "answer", "none", "executable", "rest", "sql", "chat", "served"

@@ -14,10 +14,10 @@ from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.dataset.expectation import CONDITIONS, Expectation, argument_rule
 from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_functions
 from pytest_bfcl.dataset.served_entry import check_path, portable_name
+from pytest_bfcl.failures import did_you_mean, instead_of
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.plain_text import parse_expression
 from pytest_bfcl.spread_json import NOT_JSON, json_or
-from pytest_bfcl.suggestions import did_you_mean, instead_of
 
 NO_FUNCTION = 'no function is offered: "function" is a list of function documents or tools'
 """The fields that an entry without tools must have."""

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from pytest_bfcl.dataset.likeness import contained, has_number, json_text, near, same, steps_of
 from pytest_bfcl.dataset.served_entry import check_path
+from pytest_bfcl.failures import did_you_mean
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.suggestions import did_you_mean
 from pytest_bfcl.tools.json_schema import fits_schema, unresolved_reference, value_schema_problem
 from pytest_bfcl.tools.patterns import pattern_of
 

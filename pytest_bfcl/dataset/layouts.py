@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.index import DataProblem, Row, Scan, scan
-from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.failures import instead_of
 
 SCENARIOS = ("student", "customer", "finance", "healthcare", "notetaker")
 """Memory scenarios in the loader's order (data spec §6, point 2)."""

@@ -23,11 +23,10 @@ from pytest_bfcl.dataset.inputs import template_digest
 from pytest_bfcl.dataset.layouts import FilesLayout, Layout, Part
 from pytest_bfcl.dataset.transforms import MARK, Rewordings, names_for, split_id, transform
 from pytest_bfcl.dataset.verified import NAME, Verification
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import HarnessError, UsageError, instead_of
 from pytest_bfcl.fetching.texts import Texts, data_digest
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.spread_json import json_file
-from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.troubles import HarnessTrouble
 
 

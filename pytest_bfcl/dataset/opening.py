@@ -11,10 +11,9 @@ from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, category_files
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.verified import NAME, verification
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, close_names, did_you_mean
 from pytest_bfcl.fetching import official
 from pytest_bfcl.fetching.texts import Texts, data_digest, digest
-from pytest_bfcl.suggestions import close_names, did_you_mean
 
 NOT_FETCHED = (
     "the official data is not here (run pytest-bfcl fetch): these are our own bundled entries, "

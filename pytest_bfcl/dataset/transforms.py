@@ -17,8 +17,7 @@ from typing import Any
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.failures import HarnessError, UsageError, instead_of
 from pytest_bfcl.troubles import HarnessTrouble
 
 MARK = "~"

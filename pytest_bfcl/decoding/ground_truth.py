@@ -12,7 +12,7 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.reply import decode_reply
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.plain_text import parse_expression
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.tools.json_schema import is_native
 from pytest_bfcl.transcript import Call, Reply

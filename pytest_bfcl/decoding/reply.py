@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.formats.reading import own_calls, own_decoder, own_texts
+from pytest_bfcl.formats.detection import own_calls, own_decoder, own_texts
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.syntax.java import decode_java
 from pytest_bfcl.syntax.javascript import decode_javascript

@@ -21,10 +21,10 @@ from pytest_bfcl.checkers.details import (
     value_of,
 )
 from pytest_bfcl.checkers.entries import language_of, single_turn_calls
-from pytest_bfcl.checkers.types import BrokenValue, ParameterType, parameter_type
+from pytest_bfcl.checkers.exact import BrokenValue, ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER
 from pytest_bfcl.decoding import DecodeError
-from pytest_bfcl.explaining.notation import allowed_text, call_text, value_text
+from pytest_bfcl.explaining.facts import allowed_text, call_text, value_text
 from pytest_bfcl.failures import Reason
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut

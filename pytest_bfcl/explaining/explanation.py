@@ -38,8 +38,8 @@ from pytest_bfcl.explaining.calls import (
     other_attempts,
     wanted_result,
 )
+from pytest_bfcl.explaining.facts import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.explaining.turns import ShownCall, compare_turn, earlier_calls, undecoded_steps, why_quiet
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut

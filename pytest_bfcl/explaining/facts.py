@@ -1,30 +1,32 @@
 """Facts about a failed reply, for any broken rule: the offered functions, the calls sent, and their faults.
 
 Stored on the line (docs/contracts.md), so that causes rest on evidence, not on a reason's name. From the ground truth
-facts need only the number of expected calls.
+facts need only the number of expected calls. Their values, calls and answers are shown in Python's notation, in one
+line that is cut to a width.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
 from pytest_bfcl.dataset.expansion import typed_as_sent
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.plain_text import cut
+from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.tools.schemas import JSON_TYPES
-from pytest_bfcl.transcript import wire_name
+from pytest_bfcl.transcript import Call, wire_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.failures import Verdict
     from pytest_bfcl.transcript import Step, Transcript
+
 
 MOST_TOLD = 5
 MOST_CHARACTERS = 80
@@ -161,3 +163,84 @@ def _word(value: object) -> str:
         return "boolean"
     kinds = (("integer", int), ("number", float), ("string", str), ("array", list), ("object", dict))
     return next((word for word, kind in kinds if isinstance(value, kind)), "null")
+
+
+LEFT_OUT = "(left out)"
+
+
+def value_text(value: object, width: int = 200) -> str:
+    """A value in Python notation with double quotes; never longer than ``width``."""
+    return cut(_value(value, 0), width)
+
+
+def _value(value: object, depth: int) -> str:
+    if isinstance(value, str):
+        inner = clean(value[:2000]).replace('"', '\\"') if '"' in value else clean(value[:2000])
+        return f'"{inner}"'
+    if depth > 6:
+        return "…"
+    if isinstance(value, Mapping):
+        items = list(value.items())[:30]
+        return "{" + ", ".join(f"{_key(key)}: {_value(item, depth + 1)}" for key, item in items) + "}"
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(_value(item, depth + 1) for item in value[:30])
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    try:
+        return clean(repr(value)[:2000])
+    except (ValueError, RecursionError):
+        return f"<{type(value).__name__}>"
+
+
+def _key(key: object) -> str:
+    return _value(key, 0) if isinstance(key, str) else clean(str(key)[:100])
+
+
+def call_text(call: Call | Mapping[Any, Any], width: int = 200) -> str:
+    """A decoded call, also as stored: ``name(parameter=value, …)``."""
+    if isinstance(call, Call):
+        call = call.as_object()
+    if not isinstance(call, Mapping) or len(call) != 1:
+        return value_text(call, width)
+    ((name, arguments),) = call.items()
+    if not isinstance(arguments, Mapping):
+        return cut(f"{clean(str(name))}({_value(arguments, 0)})", width)
+    inner = ", ".join(f"{clean(str(key))}={_value(value, 1)}" for key, value in list(arguments.items())[:30])
+    return cut(f"{clean(str(name))}({inner})", width)
+
+
+def allowed_text(answers: object, width: int = 200, *, optional: bool = True) -> str:
+    """Acceptable values: ``"a" or "b" or (left out)``."""
+    if not isinstance(answers, Sequence) or isinstance(answers, str):
+        return value_text(answers, width)
+    shown = [_allowed(answer) for answer in answers if answer != ""]
+    if "" in answers:
+        shown.append(LEFT_OUT if optional or shown else '""')
+    if not shown:
+        return "(nothing)"
+    if len(shown) > 6:
+        shown = [*shown[:5], f"… ({len(shown) - 5} more)"]
+    return cut(" or ".join(dict.fromkeys(shown)), width)
+
+
+def _allowed(answer: object) -> str:
+    """One acceptable value; objects in answer notation show their alternatives."""
+    if isinstance(answer, Mapping):
+        inner = ", ".join(
+            f"{_key(key)}: {allowed_text(values) if isinstance(values, list) else _value(values, 1)}"
+            for key, values in answer.items()
+        )
+        return "{" + inner + "}"
+    if isinstance(answer, list) and any(isinstance(item, Mapping) for item in answer):
+        return "[" + ", ".join(_allowed(item) for item in answer) + "]"
+    return _value(answer, 0)
+
+
+def answer_text(answer: object, width: int = 200) -> str:
+    """An expected call with its allowed values, ``name(parameter="a" or "b")``; any other value unchanged."""
+    if not isinstance(answer, Mapping):
+        return cut(clean(str(answer)), width)
+    name, arguments = next(iter(answer.items()), ("", {}))
+    if not isinstance(arguments, Mapping):
+        return cut(clean(str(name)), width)
+    inner = ", ".join(f"{key}={allowed_text(values, 80)}" for key, values in arguments.items())
+    return cut(f"{clean(str(name))}({inner})", width)

@@ -31,7 +31,7 @@ from pytest_bfcl.checkers.details import (
     value_of,
 )
 from pytest_bfcl.checkers.reasons import UNREADABLE, WRONG_NAME, details_of, reason_named, reply_reason, rule_of
-from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
+from pytest_bfcl.explaining.facts import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.failures import Reason
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut

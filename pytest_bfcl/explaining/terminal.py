@@ -32,7 +32,7 @@ from pytest_bfcl.checkers.reasons import details_of, rule_of
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining import calls, turns
 from pytest_bfcl.explaining.calls import call_table, calls_of, compared, other_attempts
-from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
+from pytest_bfcl.explaining.facts import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.plain_text import clean, cut, inert, shortened, whole_text
 

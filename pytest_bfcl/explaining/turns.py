@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
 from pytest_bfcl.checkers.entries import STEP_LIMIT, is_error, step_calls, turn_calls
 from pytest_bfcl.checkers.state import ABSENT
-from pytest_bfcl.explaining.notation import value_text
+from pytest_bfcl.explaining.facts import value_text
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut, parted

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED, Decoder, handler_name, reference_reading
 from pytest_bfcl.formats.served import NOTATIONS, calls_of, server_reading, texts_of
 from pytest_bfcl.formats.thinking import TAGS, Thinking
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Mode
 

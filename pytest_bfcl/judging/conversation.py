@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.judging.entries import SETS, entry_of, is_official, opened, texts_of_the_set
-from pytest_bfcl.judging.expected import function_documents, plain_answers, possible_answers
+from pytest_bfcl.judging.entries import (
+    SETS,
+    entry_of,
+    function_documents,
+    is_official,
+    opened,
+    plain_answers,
+    possible_answers,
+    texts_of_the_set,
+)
 from pytest_bfcl.judging.judgement import Judgement, judgement_of, not_judged
 from pytest_bfcl.judging.said import Said, read
 from pytest_bfcl.settings import Settings

@@ -18,7 +18,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.oracle import IDLE, answer
 from pytest_bfcl.models.source_text import reply_with_calls
-from pytest_bfcl.tools.examples import arguments_for, example_value
+from pytest_bfcl.tools.json_schema import arguments_for, example_value
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 if TYPE_CHECKING:

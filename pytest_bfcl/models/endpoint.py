@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from pytest_bfcl.answers.figures import REPLY_LIMIT
+from pytest_bfcl.answers.chat import REPLY_LIMIT
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed

@@ -10,7 +10,7 @@ from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_tr
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
-from pytest_bfcl.tools.examples import arguments_for
+from pytest_bfcl.tools.json_schema import arguments_for
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 REFUSAL = "None of the functions offered here can do that, so I make no call."

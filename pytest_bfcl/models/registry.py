@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.reading import TextReading
+from pytest_bfcl.failures import UsageError, did_you_mean
+from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.models.base import Model
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import APIS, DIRECT_PROVIDERS
-from pytest_bfcl.suggestions import did_you_mean
 from pytest_bfcl.transcript import Mode
 
 if TYPE_CHECKING:

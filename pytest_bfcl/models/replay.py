@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.formats.reading import TextReading
+from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.spread_json import spread_json

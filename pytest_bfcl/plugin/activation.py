@@ -24,7 +24,7 @@ from pytest_bfcl.plugin.session_end import SessionEnd, Termination, gates_of
 from pytest_bfcl.plugin.session_start import Engines, SessionStart
 from pytest_bfcl.plugin.terminal import Terminal
 from pytest_bfcl.scoring.expectations import Expectations
-from pytest_bfcl.selection.node_ids import marks
+from pytest_bfcl.selection.selection import marks
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.run import Run

@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.scoring.model_info import own_price
-from pytest_bfcl.selection.node_ids import shard_item
+from pytest_bfcl.selection.selection import shard_item
 from pytest_bfcl.session.contender import Contender, check_contenders, variant_label, wanted_mode
 from pytest_bfcl.session.trial import Trial
 

@@ -19,7 +19,7 @@ import pytest
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.nodes import OWN_MODEL, USERS_MODEL, EntryItem
-from pytest_bfcl.selection import node_ids
+from pytest_bfcl.selection import selection
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Conversations:
         if not worker:
             return self.items
         every = item.session.items
-        dealt = node_ids.stripes([each.nodeid for each in every], worker["slots"])
+        dealt = selection.stripes([each.nodeid for each in every], worker["slots"])
         mine = set(self.items)
         stripe = (every[position] for unit in dealt[worker["slot"]] for position in unit)
         return [each for each in stripe if isinstance(each, EntryItem) and each in mine]

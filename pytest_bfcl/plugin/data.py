@@ -11,14 +11,13 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, category_of, present_id, resolve_categories
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, did_you_mean
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.run_options import refusals
-from pytest_bfcl.selection import node_ids
+from pytest_bfcl.selection import selection
 from pytest_bfcl.selection.selection import JointData, Selection, categories_to_run
 from pytest_bfcl.selection.splits import check_data, is_in
-from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
@@ -117,14 +116,14 @@ class SessionData:
         """The category of an item known only by its node id; a line of a user's file may name another than its id."""
         if nodeid not in self._categories:
             category = category_at(nodeid)
-            if category is not None and node_ids.virtual_argument(nodeid) is None:
-                category = self.category_of(node_ids.entry_id_of(nodeid)) or category
+            if category is not None and selection.virtual_argument(nodeid) is None:
+                category = self.category_of(selection.entry_id_of(nodeid)) or category
             self._categories[nodeid] = category
         return self._categories[nodeid]
 
     def entries_at(self, nodeids: Iterable[str]) -> list[tuple[str, str]]:
         """Id and category of the items that are entries."""
-        found = ((node_ids.entry_id_of(each), self.category_at(each)) for each in nodeids)
+        found = ((selection.entry_id_of(each), self.category_at(each)) for each in nodeids)
         return [(name, category) for name, category in found if category is not None]
 
     def category_of(self, entry_id: str) -> str | None:
@@ -182,12 +181,12 @@ class SessionData:
             return default
         if self.ids is not None:
             return list(dict.fromkeys(ref.category for ref in map(dataset.find, self.ids) if ref is not None))
-        return categories_to_run(dataset, also=node_ids.mentioned(self._marks))
+        return categories_to_run(dataset, also=selection.mentioned(self._marks))
 
     def virtual_files(self) -> list[tuple[str, set[str] | None]]:
         """Category → the ids wanted of it (``None``: all), for data that is not a file on the command line."""
         ids = self.wanted_ids
-        if self.arguments is None and self.checks and not node_ids.mentioned(self._marks):
+        if self.arguments is None and self.checks and not selection.mentioned(self._marks):
             return []  # no entry has such a mark: nothing to look for in them
         if self.arguments is None:
             return [(name, ids) for name in self.categories_of(self.dataset)]
@@ -211,7 +210,7 @@ class SessionData:
             for name, names in self._named_checks.items()
         }
         if self.arguments is None:
-            for name in node_ids.mentioned_checks(self._marks):
+            for name in selection.mentioned_checks(self._marks):
                 asked.setdefault(name, None)
         return asked
 
@@ -235,7 +234,7 @@ class SessionData:
 
     # -- arguments -----------------------------------------------------------------------------------------------
 
-    def _take_arguments(self) -> list[node_ids.VirtualArgument] | None:
+    def _take_arguments(self) -> list[selection.VirtualArgument] | None:
         """Remove virtual arguments from pytest's; ``None`` if nothing is named and the whole data are meant.
 
         Then what pytest would have collected is left out. Recordings concern only own tests and add no entries.
@@ -247,11 +246,11 @@ class SessionData:
             self.left_out = list(config.args)
             pytest_internals.replace_arguments(config, ())
             return None
-        taken: list[node_ids.VirtualArgument] = []
+        taken: list[selection.VirtualArgument] = []
         left: list[str] = []
         for argument in config.args:
             exists = (self._directory / argument.partition("::")[0]).exists()
-            virtual = None if exists else node_ids.virtual_argument(argument)
+            virtual = None if exists else selection.virtual_argument(argument)
             if virtual is None and (meant := self._argument_hint(argument, exists)):
                 raise UsageError(meant)
             if virtual is None:
@@ -304,7 +303,7 @@ def category_at(nodeid: str) -> str | None:
     path, _, name = nodeid.partition("::")
     if not path.endswith(".jsonl"):
         return None
-    virtual = node_ids.virtual_argument(nodeid)
+    virtual = selection.virtual_argument(nodeid)
     if virtual is not None and _are_checks(virtual.category):
         return None
     if virtual is not None and virtual.category in CATEGORIES:

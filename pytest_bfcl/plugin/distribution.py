@@ -21,7 +21,7 @@ from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.contenders import trials_of
 from pytest_bfcl.plugin.session import HOSTS, NOTES, opened
 from pytest_bfcl.run_options import OPTIONS
-from pytest_bfcl.selection import node_ids
+from pytest_bfcl.selection import selection
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
@@ -174,7 +174,7 @@ class WorkerEnd:
 
 
 class StripeScheduling:
-    """Distributes the collection in stripes (see `pytest_bfcl.selection.node_ids.stripes`); implements xdist's
+    """Distributes the collection in stripes (see `pytest_bfcl.selection.selection.stripes`); implements xdist's
     protocol.
 
     Entries stay in their stripe even if its worker is behind: it has begun their conversations, and another worker
@@ -261,7 +261,7 @@ class StripeScheduling:
             if not self._same_collections():
                 return
             self.collection = next(iter(self.collections.values()))
-            self.stripes = node_ids.stripes(self.collection, self.numnodes)
+            self.stripes = selection.stripes(self.collection, self.numnodes)
             self._home = {index: slot for slot, units in enumerate(self.stripes) for unit in units for index in unit}
             self._ordinary = {index for index, nodeid in enumerate(self.collection) if ".jsonl::" not in nodeid}
         for node in self.nodes:

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.selection.node_ids import LANGUAGES
+from pytest_bfcl.selection.selection import LANGUAGES
 from pytest_bfcl.selection.sharding import ShardItem
 from pytest_bfcl.session.trial import Trial
 

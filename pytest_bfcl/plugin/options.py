@@ -30,8 +30,8 @@ def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
     for name in named_options(args):
         asked = name.removeprefix("--bfcl").lstrip("-_")
         if name != f"--bfcl-{asked}" or asked not in names:
+            from pytest_bfcl.failures import close_names
             from pytest_bfcl.run_options.refusals import written_here
-            from pytest_bfcl.suggestions import close_names
 
             if other := written_here(f"--bfcl-{asked}"):
                 raise pytest.UsageError(f"there is no option {name}; here: {other}")
@@ -42,8 +42,8 @@ def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
 
 def refuse_unknown_key(config: pytest.Config, key: str) -> NoReturn:
     """Raise `pytest.UsageError` for an unknown key of the configuration file that resembles ours."""
+    from pytest_bfcl.failures import did_you_mean
     from pytest_bfcl.run_options import OPTIONS
-    from pytest_bfcl.suggestions import did_you_mean
 
     meant = did_you_mean(key, [option.key for option in OPTIONS]) or "pytest --bfcl-help lists the options"
     raise pytest.UsageError(f"{config.inipath}: unknown key {key!r}; {meant}")
@@ -149,7 +149,7 @@ def print_help(config: pytest.Config) -> bool:
     if asked is None:
         return False
     from pytest_bfcl.plain_text import say
-    from pytest_bfcl.run_options.help_pages import help_page
+    from pytest_bfcl.run_options.reading import help_page
 
     with pytest_internals.users_mistakes():
         say(help_page(asked))

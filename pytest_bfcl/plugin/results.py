@@ -19,7 +19,7 @@ from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.pytest_internals import Sink
 from pytest_bfcl.plugin.session import opened
 from pytest_bfcl.runs.results import error_record
-from pytest_bfcl.selection.node_ids import entry_id_of
+from pytest_bfcl.selection.selection import entry_id_of
 from pytest_bfcl.session.estimate import cost_lines, skips_ahead
 from pytest_bfcl.troubles import HarnessTrouble
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.dataset.categories import EARLIER
+from pytest_bfcl.failures import did_you_mean
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.contenders import check_providers
 from pytest_bfcl.plugin.nodes import EntryItem
 from pytest_bfcl.plugin.pytest_internals import Sink
 from pytest_bfcl.plugin.session import opened
-from pytest_bfcl.selection import node_ids
-from pytest_bfcl.selection.node_ids import mark_names
-from pytest_bfcl.suggestions import did_you_mean
+from pytest_bfcl.selection import selection
+from pytest_bfcl.selection.selection import mark_names
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.conversations import Conversations
@@ -105,10 +105,10 @@ class SessionStart:
         with pytest_internals.users_mistakes():
             if self._session.distributed or not session.config.args:
                 check_providers(self._session)
-        if "," in node_ids.without_arguments(getattr(option, "markexpr", "") or ""):
+        if "," in selection.without_arguments(getattr(option, "markexpr", "") or ""):
             raise pytest.UsageError(f"-m {option.markexpr!r}: marks are joined by or, and, not: -m 'live or non_live'")
         registered = [re.split(r"[:(]", line, maxsplit=1)[0].strip() for line in session.config.getini("markers")]
-        for word in node_ids.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
+        for word in selection.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
             meant = f"since V4 it is {EARLIER[word]!r}" if word in EARLIER else did_you_mean(word, mark_names())
             raise pytest.UsageError(
                 f"-m {option.markexpr!r}: there is no mark {word!r}; {meant}\n"

@@ -13,7 +13,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, is_write_stage
 from pytest_bfcl.dataset.opening import NOT_FETCHED
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.pytest_internals import Sink
-from pytest_bfcl.selection.node_ids import virtual_argument
+from pytest_bfcl.selection.selection import virtual_argument
 from pytest_bfcl.session.estimate import skip_lines
 
 if TYPE_CHECKING:

@@ -10,14 +10,12 @@ from typing import Any
 
 from pytest_bfcl.answers import read_blocks, read_completion
 from pytest_bfcl.answers.blocks import last_word
-from pytest_bfcl.answers.chat import REASONING_FIELDS
-from pytest_bfcl.answers.figures import count
+from pytest_bfcl.answers.chat import REASONING_FIELDS, count
 from pytest_bfcl.endings import UNTOLD, UnknownEnding
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.parts import Parts, kind_of
-from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, sequence, text_or_none, unknown, word
+from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, read_call, sequence, text_or_none, unknown, word
 from pytest_bfcl.transcript import Reply, ToolCall
 
 _MODEL = frozenset(("ai", "aimessage", "aimessagechunk", "assistant", "model", "response"))

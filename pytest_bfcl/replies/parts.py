@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
-from pytest_bfcl.replies.shapes import fields_of, sequence, text_or_none, unknown, word
+from pytest_bfcl.replies.shapes import CALL_KINDS, fields_of, is_call, read_call, sequence, text_or_none, unknown, word
 from pytest_bfcl.transcript import ToolCall
 
 _KINDS = ("type", "part_kind", "block_type")

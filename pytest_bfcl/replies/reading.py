@@ -8,10 +8,20 @@ from typing import Any
 from pytest_bfcl.answers import read_blocks, read_candidates, read_completion, read_items, read_text
 from pytest_bfcl.endings import TROUBLE, UNTOLD, first_choice
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
 from pytest_bfcl.replies.messages import of_api, read_message, read_written, speaker_of
 from pytest_bfcl.replies.parts import kind_of
-from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, plain, sequence, unknown, why_unreadable
+from pytest_bfcl.replies.shapes import (
+    CALL_KINDS,
+    MAX_DEPTH,
+    UnknownShape,
+    fields_of,
+    is_call,
+    plain,
+    read_call,
+    sequence,
+    unknown,
+    why_unreadable,
+)
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 
 KNOWN = "text, a Reply, a list of calls, or an object of a supported library (docs/outputs.md lists them)"

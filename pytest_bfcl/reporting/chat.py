@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.explaining.notation import call_text
+from pytest_bfcl.explaining.facts import call_text
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.spread_json import json_or

@@ -14,8 +14,7 @@ from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting import rendering, scores
 from pytest_bfcl.reporting.links import documentation_of
 from pytest_bfcl.reporting.listing import Alike, Listing
-from pytest_bfcl.reporting.sections import Section
-from pytest_bfcl.reporting.sources import Questions
+from pytest_bfcl.reporting.sources import Questions, Section
 from pytest_bfcl.reporting.tables import Table
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from pytest_bfcl.reporting.pages import (
     packed_values,
     stored_of,
 )
-from pytest_bfcl.reporting.sections import sections_of, tell_listeners
-from pytest_bfcl.reporting.sources import Data, questions
+from pytest_bfcl.reporting.sources import Data, questions, sections_of, tell_listeners
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.scoring.summary import summarise

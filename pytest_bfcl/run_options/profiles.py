@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.run_options.table import OPTIONS, Option
-from pytest_bfcl.suggestions import instead_of
 
 MOST_BYTES = 100_000
 TABLE = "pytest-bfcl"

@@ -83,7 +83,7 @@ def one_of(*words: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in words:
-            from pytest_bfcl.suggestions import did_you_mean
+            from pytest_bfcl.failures import did_you_mean
 
             raise ValueError(did_you_mean(text, words) or f"one of {', '.join(words)}")
         return text
@@ -228,7 +228,7 @@ def decoder(text: str) -> str:
 def search(text: str) -> str:
     """A source of the web search."""
     from pytest_bfcl.providers import check_choice
-    from pytest_bfcl.providers.search import replay_source
+    from pytest_bfcl.providers.recorded import replay_source
 
     return _existing(check_choice(text), replay_source(text))
 
@@ -238,7 +238,7 @@ _REST = ("auto", "local", "live", "record", "replay")
 
 def rest(text: str) -> str:
     """A source of REST answers."""
-    from pytest_bfcl.providers.search import check_choice, replay_source
+    from pytest_bfcl.providers.recorded import check_choice, replay_source
 
     return _existing(check_choice(text, _REST), replay_source(text))
 

@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, Interval, ModelSummary, Summary
 from pytest_bfcl.scoring.aggregate import FORMULAS
 from pytest_bfcl.scoring.gate_scope import OVERALL, Extent, half_width, members_of, one_entry, smallest_loss
 from pytest_bfcl.scoring.summary import dataset_name, is_rerun, repeats
-from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.comparison import Comparison

@@ -27,8 +27,7 @@ from pytest_bfcl.runs.summary_types import (
 )
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
-from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
-from pytest_bfcl.scoring.model_info import ModelInfo, find_info
+from pytest_bfcl.scoring.model_info import ModelInfo, Usage, cost_usd, deviation, find_info, mean, percentile95
 from pytest_bfcl.scoring.statistics import Share, Tally, category_interval, interval, spread_of
 from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.failures import instead_of
 from pytest_bfcl.scoring.aggregate import FORMULAS
 from pytest_bfcl.scoring.gate_scope import OVERALL, Extent, members_of, smallest_loss
 from pytest_bfcl.scoring.gates import GateCheck
-from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.comparison import Comparison

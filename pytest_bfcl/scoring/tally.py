@@ -12,7 +12,7 @@ from pytest_bfcl.dataset.expansion import format_configs
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.conduct import ConductTally, Remarks, ServedTally, conduct_of
-from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.model_info import Usage
 from pytest_bfcl.scoring.statistics import Share, Tally, cluster_of
 
 VERDICTS = ("passed", "failed")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.endpoints.breaker import sign_of, trouble
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.formats.reading import TextReading, model_name
+from pytest_bfcl.formats.detection import TextReading, model_name
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
 from pytest_bfcl.models.base import ToolsRefused
 from pytest_bfcl.models.prices import Budget

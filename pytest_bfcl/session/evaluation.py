@@ -20,7 +20,7 @@ from pytest_bfcl.selection.selection import Selection, entries_to_run
 from pytest_bfcl.selection.sharding import read_shard, stratified_sample
 from pytest_bfcl.selection.splits import check_data, is_in
 from pytest_bfcl.session.closing import DryRun, RunInterrupted, RunResult
-from pytest_bfcl.session.records import judged_record
+from pytest_bfcl.session.earlier import judged_record
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Settings
 

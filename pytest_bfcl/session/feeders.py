@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.failures import UsageError, instead_of
 
 if TYPE_CHECKING:
     import argparse

@@ -21,10 +21,9 @@ from pytest_bfcl.runs.journal import ReplyKey
 from pytest_bfcl.runs.results import skipped_record
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
-from pytest_bfcl.session.earlier import base_of
+from pytest_bfcl.session.earlier import base_of, errored_record, judged_record
 from pytest_bfcl.session.outside import Outside, Store, room_for
 from pytest_bfcl.session.proof import PlayedAlone, Proofs, is_at_risk
-from pytest_bfcl.session.records import errored_record, judged_record
 from pytest_bfcl.session.sinks import answered_event
 from pytest_bfcl.session.trial import Trial, TrialKey
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from typing_extensions import TypedDict
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.failures import BenchmarkError, UsageError, instead_of
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean, counted, cut
 from pytest_bfcl.redaction import redact
 from pytest_bfcl.runs.result_line import ResultLine, schema_of
 from pytest_bfcl.runs.summary_types import GateSummary, Summary
 from pytest_bfcl.settings import LEVELS
-from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields

@@ -12,10 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator
-from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -1,5 +1,7 @@
 """The base of simulators: a typed state, decorated read and write methods, documents from signature and docstring.
 
+Their fixed tables (airports, stocks, distances: simulators spec §6 to §8) are read from ``tables.toml``.
+
 A simulator subclasses `Simulator`, keeps its data in attributes (public ones are compared by the state check, names
 starting with ``_`` are private), and marks its methods with `tool`. It does no I/O. Results are what the model sees, in
 the serialisation of the multi_turn spec §3.2: text as is, a dict as JSON where possible, anything else as ``str()``.
@@ -25,7 +27,9 @@ from __future__ import annotations
 import copy
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -262,3 +266,49 @@ def type_schema(hint: Any) -> JsonObject:
     if hint is list or origin in (list, Sequence):
         return {"type": "array", "items": type_schema(arguments[0]) if arguments else {"type": "string"}}
     return {"type": _TYPE_WORDS.get(origin or hint, "any")}
+
+
+_TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
+
+
+def _fares() -> Iterator[tuple[tuple[str, str], float]]:
+    for line in _TABLES["fares"].splitlines():
+        start, _, ends = line.partition(": ")
+        for end in ends.split(", "):
+            airport, fare = end.split()
+            yield (start, airport), float(fare)
+
+
+AIRPORTS: Sequence[str] = _TABLES["airports"]
+NEAREST_AIRPORTS: Mapping[str, str] = _TABLES["nearest_airports"]
+FARES: Mapping[tuple[str, str], float] = dict(_fares())
+"""From, to → one-way economy fare, in the order of the long-context cost list."""
+CLASS_FACTORS: Mapping[str, int] = _TABLES["class_factors"]
+USD_RATES: Mapping[str, float] = _TABLES["usd_rates"]
+"""Currency → units for one US dollar."""
+SYMBOLS: Mapping[str, str] = _TABLES["symbols"]
+"""Company → symbol; names must be exact."""
+SECTORS: Mapping[str, Sequence[str]] = _TABLES["sectors"]
+ZIP_CODES: Mapping[str, str] = _TABLES["zip_codes"]
+UNKNOWN_ZIP_CODE = "00000"
+DISTANCES: Mapping[frozenset[str], float] = {frozenset(pair): distance for *pair, distance in _TABLES["distances"]}
+"""Two zip codes, in either order → kilometres."""
+TIRE_SHOP: str = _TABLES["tire_shop"]
+
+
+def default_stocks() -> dict[str, dict[str, float]]:
+    """Symbol → quote; a fresh object each time."""
+    columns = ("price", "percent_change", "volume", "MA(5)", "MA(20)")
+    return {symbol: dict(zip(columns, quote, strict=True)) for symbol, *quote in _TABLES["stocks"]}
+
+
+def default_orders() -> dict[Any, Any]:
+    """Order id → order; a fresh object each time."""
+    rows = ((12345, "Buy", "AAPL", 210.65, 10, "Completed"), (12446, "Sell", "GOOG", 2840.56, 5, "Pending"))
+    keys = ("id", "order_type", "symbol", "price", "amount", "status")
+    return {row[0]: dict(zip(keys, row, strict=True)) for row in rows}
+
+
+def default_account() -> JsonObject:
+    """The account; a fresh object each time."""
+    return {"account_id": 12345, "balance": 10000.0, "binding_card": 1974202140965533}

@@ -8,8 +8,15 @@ from typing import Any
 
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.long_context import constants
-from pytest_bfcl.simulators.tables import SECTORS, SYMBOLS, default_account, default_orders, default_stocks
-from pytest_bfcl.simulators.toolkit import Simulator, tool
+from pytest_bfcl.simulators.toolkit import (
+    SECTORS,
+    SYMBOLS,
+    Simulator,
+    default_account,
+    default_orders,
+    default_stocks,
+    tool,
+)
 
 SEED = 1053520
 NOW = datetime(2024, 9, 1, 10, 30)

@@ -8,8 +8,16 @@ from typing import Any
 
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.long_context import constants
-from pytest_bfcl.simulators.tables import AIRPORTS, CLASS_FACTORS, FARES, NEAREST_AIRPORTS, USD_RATES
-from pytest_bfcl.simulators.toolkit import Simulator, copied, tool
+from pytest_bfcl.simulators.toolkit import (
+    AIRPORTS,
+    CLASS_FACTORS,
+    FARES,
+    NEAREST_AIRPORTS,
+    USD_RATES,
+    Simulator,
+    copied,
+    tool,
+)
 
 SEED = 141053
 TOKEN_LIFE = 2

@@ -7,8 +7,7 @@ from typing import Any
 
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.long_context import constants
-from pytest_bfcl.simulators.tables import DISTANCES, TIRE_SHOP, UNKNOWN_ZIP_CODE, ZIP_CODES
-from pytest_bfcl.simulators.toolkit import Simulator, tool
+from pytest_bfcl.simulators.toolkit import DISTANCES, TIRE_SHOP, UNKNOWN_ZIP_CODE, ZIP_CODES, Simulator, tool
 
 SEED = 141053
 DOORS = ("driver", "passenger", "rear_left", "rear_right")

@@ -17,7 +17,7 @@ from keyword import kwlist
 from typing import Any
 
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.plain_text import parse_expression
 from pytest_bfcl.transcript import Arguments, Call
 
 MAX_TEXT_CHARS = 200_000

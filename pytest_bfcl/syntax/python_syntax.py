@@ -14,7 +14,7 @@ from keyword import iskeyword
 from typing import Any, Literal
 
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.python_text import parse_expression, parse_python
+from pytest_bfcl.plain_text import parse_expression, parse_python
 from pytest_bfcl.syntax.arithmetic import Folder
 from pytest_bfcl.syntax.call_parsing import read_plain_calls
 from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError, check_integer, check_length

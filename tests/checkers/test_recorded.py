@@ -18,10 +18,9 @@ import pytest
 from pytest_bfcl.checkers import java, javascript, judge, judge_both
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import _KEYS, Details
-from pytest_bfcl.checkers.exact import all_exactly_right
+from pytest_bfcl.checkers.exact import all_exactly_right, parameter_type
 from pytest_bfcl.checkers.reasons import REASONS, details_of
 from pytest_bfcl.checkers.state import replay
-from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import check_python
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import Entry

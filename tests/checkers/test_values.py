@@ -9,8 +9,8 @@ import pytest
 
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import plain
+from pytest_bfcl.checkers.exact import parameter_type
 from pytest_bfcl.checkers.json_calls import call_form
-from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import check_python, fits
 from pytest_bfcl.transcript import Call
 from tests.checkers.building import schema

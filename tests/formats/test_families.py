@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED
-from pytest_bfcl.formats.reading import TextReading
+from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.formats.served import NOTATIONS, server_reading
 from pytest_bfcl.formats.table import (
     FORMATS,

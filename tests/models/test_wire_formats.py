@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.answers import figures
+from pytest_bfcl.answers import chat as answers
 from pytest_bfcl.answers.chat import last_word, read_completion
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.endings import UnknownEnding
@@ -86,7 +86,7 @@ def test_no_thoughts_are_told_as_none() -> None:
         assert api.read(ended).reasoning_tokens is None
         assert api.read(ended | {"usage": {"reasoning_tokens": 3}}).reasoning_tokens == 3
         with pytest.MonkeyPatch.context() as patch, pytest.raises(AdapterError, match="longer than 0 characters"):
-            patch.setattr(figures, "REPLY_LIMIT", 0)
+            patch.setattr(answers, "REPLY_LIMIT", 0)
             api.read(ended | {"content": [block("text", text="a")]})
 
 
@@ -175,7 +175,7 @@ def test_what_else_goes_back_to_chat() -> None:
      ({"a": 0}, 0), ({"a": 10**9}, 10**9), ({"a": 10**9 + 1}, None)],
 )  # fmt: skip
 def test_counts(usage: object, found: int | None) -> None:
-    assert figures.count(usage, "a", "b") == found
+    assert answers.count(usage, "a", "b") == found
 
 
 @pytest.mark.parametrize(
@@ -184,23 +184,23 @@ def test_counts(usage: object, found: int | None) -> None:
      ({"output_tokens_details": {"thinking_tokens": 3}}, 3), (None, None), ({"completion_tokens_details": None}, None)],
 )  # fmt: skip
 def test_counts_of_reasoning(usage: object, found: int | None) -> None:
-    assert figures.reasoning_count(usage) == found
+    assert answers.reasoning_count(usage) == found
 
 
 def test_ids_names_and_sizes_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     long = "x" * 100_000
-    assert [figures.identifier(value, 2) for value in (long, f"{long}x", "", None, 7)] == [long, *["call_2"] * 4]
-    assert figures.served_by({"model": "m" * 201, "id": 3}) == Served("m" * 200, None, None)
-    assert [figures.served_by(body) for body in ({"model": ""}, [], None)] == [None] * 3
-    monkeypatch.setattr(figures, "REPLY_LIMIT", 5)
-    figures.check_size("ab", [ToolCall("c", "de")])
+    assert [answers.identifier(value, 2) for value in (long, f"{long}x", "", None, 7)] == [long, *["call_2"] * 4]
+    assert answers.served_by({"model": "m" * 201, "id": 3}) == Served("m" * 200, None, None)
+    assert [answers.served_by(body) for body in ({"model": ""}, [], None)] == [None] * 3
+    monkeypatch.setattr(answers, "REPLY_LIMIT", 5)
+    answers.check_size("ab", [ToolCall("c", "de")])
     for text, calls in (
         ("abc", [ToolCall("c", "de")]),
         ("ab", [ToolCall("cx", "de")]),
         (None, [ToolCall("c", "defghi")]),
     ):
         with pytest.raises(AdapterError, match="longer than 5 characters"):
-            figures.check_size(text, calls)
+            answers.check_size(text, calls)
 
 
 @pytest.mark.parametrize("kind", [list, tuple, dict])
@@ -211,10 +211,10 @@ def test_what_is_kept_for_the_provider_is_bounded(kind: type) -> None:
             value = {"a": value} if kind is dict else kind([value])
         return value
 
-    assert figures.keepable(nested(59))
-    assert not figures.keepable(nested(60))
-    assert figures.keepable("x" * 1_999_995) is True
-    assert figures.keepable("x" * 1_999_996) is False
+    assert answers.keepable(nested(59))
+    assert not answers.keepable(nested(60))
+    assert answers.keepable("x" * 1_999_995) is True
+    assert answers.keepable("x" * 1_999_996) is False
 
 
 # ------------------------------------------------------------------ Responses

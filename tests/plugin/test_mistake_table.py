@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.run_options import GROUPS, OPTIONS, of_run
-from pytest_bfcl.run_options.help_pages import help_page
+from pytest_bfcl.run_options.reading import help_page
 from pytest_bfcl.run_options.refusals import missing_hint, written_here
 from tests.distributed import WORKERS
 

@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.reporting import packing, sections
+from pytest_bfcl.reporting import packing, sources
 from pytest_bfcl.reporting.report import write_report
-from pytest_bfcl.reporting.sections import Section
+from pytest_bfcl.reporting.sources import Section
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.transcript import Reply
 from tests.reporting.samples import booking, entry, make_run, packed_pages, record, stored_run, write_data
@@ -142,8 +142,8 @@ def test_sections_of_others_stand_in_the_page_and_their_failures_are_said(
         return Section("mine", "Mine", Markup(f"<h2 id='mine'>{len(lines)} lines</h2>"), first=True)
 
     points = {name: EntryPoint(name, f"{__name__}:{name}", "pytest_bfcl.sections") for name in ("mine", "broken")}
-    monkeypatch.setattr(sections.entry_points, "offered", lambda kind: points)
-    monkeypatch.setattr(sections.entry_points, "load", lambda point, kind: made if point.name == "mine" else 1 / 0)
+    monkeypatch.setattr(sources.entry_points, "offered", lambda kind: points)
+    monkeypatch.setattr(sources.entry_points, "load", lambda point, kind: made if point.name == "mine" else 1 / 0)
     page = write_report(stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", "a@fc")])).read_text()
     assert page.index("<h2 id='mine'>1 lines</h2>") < page.index('id="scores"')
     assert '<a href="#mine">Mine</a>' in page

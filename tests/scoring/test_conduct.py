@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.scoring.conduct import BothReadings, Conduct, ConductTally, conduct_line, conduct_of, name_of
-from pytest_bfcl.scoring.cost import (
+from pytest_bfcl.scoring.model_info import (
     Usage,
     cost_usd,
     deviation,

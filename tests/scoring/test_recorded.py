@@ -20,7 +20,6 @@ from pytest_bfcl.scoring import aggregate, model_info
 from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, compare_models, comparison_notes
 from pytest_bfcl.scoring.comparison_rows import Row
 from pytest_bfcl.scoring.conduct import ConductTally, Remarks, ServedTally, conduct_line, conduct_of
-from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
 from pytest_bfcl.scoring.expectations import Expectations, read_expected
 from pytest_bfcl.scoring.gate_scope import (
@@ -45,6 +44,7 @@ from pytest_bfcl.scoring.measurements import (
     open_measurement,
     read_scores,
 )
+from pytest_bfcl.scoring.model_info import Usage, cost_usd, deviation, mean, percentile95
 from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin, too_few
 from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, score_records
 from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson

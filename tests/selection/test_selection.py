@@ -10,8 +10,7 @@ import pytest
 
 from pytest_bfcl.dataset.opening import open_dataset, open_files
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.node_ids import stripes
-from pytest_bfcl.selection.selection import JointData, Selection, categories_to_run, entries_to_run, read_ids
+from pytest_bfcl.selection.selection import JointData, Selection, categories_to_run, entries_to_run, read_ids, stripes
 from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder, line
 
 

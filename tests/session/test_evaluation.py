@@ -19,7 +19,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, FailureTag, UsageError, Verdict
 from pytest_bfcl.runs.results import StoredResults
 from pytest_bfcl.selection.sharding import ShardItem, shard_of
-from pytest_bfcl.session import closing, records
+from pytest_bfcl.session import closing, earlier
 from pytest_bfcl.session.evaluation import RunInterrupted, arun, judged_record, open_data, run, score_lines
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Price, Settings
@@ -159,7 +159,7 @@ def test_facts_are_of_the_turn_in_which_the_leading_verdict_failed(
 ) -> None:
     wrong = [Verdict(False, FailureTag.WRONG_ANSWER, "x", {"turn": turn}) for turn in (0, 1)]
     judgement = SimpleNamespace(official=wrong[0], corrected=wrong[1], corrected_rules=(), extra={})
-    monkeypatch.setattr(records, "judge_both", lambda *about, **how: judgement)
+    monkeypatch.setattr(earlier, "judge_both", lambda *about, **how: judgement)
     turns = [Turn(steps=[Step(Reply.from_output(call()))] * count) for count in (1, 2)]
     record = judged_record(ENTRIES[0], Transcript("a", "simple_python", turns=turns), model=Answering(), rules=rules)
     assert record["facts"]["made"] == made

@@ -20,10 +20,10 @@ from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.earlier import errored_record
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Outside, Store
 from pytest_bfcl.session.proof import PlayedAlone, Proofs
-from pytest_bfcl.session.records import errored_record
 from pytest_bfcl.session.runner import STOPPING, Runner
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import FIRST_PACED, Price, Settings

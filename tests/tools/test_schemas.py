@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.tools.examples import arguments_for, example_value
-from pytest_bfcl.tools.json_schema import argument_problem, is_valid
+from pytest_bfcl.tools.json_schema import argument_problem, arguments_for, example_value, is_valid
 from pytest_bfcl.tools.schemas import compile_tools, surely_fits, wire_names
 
 DOC = {

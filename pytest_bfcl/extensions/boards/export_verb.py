@@ -133,8 +133,8 @@ def _formats() -> str:
 def _write_format(args: argparse.Namespace) -> int:
     """Runs in another tool's format, by the exporter of that name."""
     from pytest_bfcl import entry_points
+    from pytest_bfcl.failures import instead_of
     from pytest_bfcl.runs.directory import is_run
-    from pytest_bfcl.suggestions import instead_of
 
     point = entry_points.find("exporters", args.format)
     if point is None:

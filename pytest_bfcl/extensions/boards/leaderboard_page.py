@@ -29,7 +29,7 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.lines import IncompleteError, staged
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
-from pytest_bfcl.scoring.cost import mean, percentile95
+from pytest_bfcl.scoring.model_info import mean, percentile95
 from pytest_bfcl.scoring.statistics import Share, Tally, interval, spread_of
 from pytest_bfcl.scoring.tally import VERDICTS
 

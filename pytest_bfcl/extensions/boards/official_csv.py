@@ -19,14 +19,14 @@ from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.runs.paths import write_below
 from pytest_bfcl.scoring import aggregate as formulas
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
-from pytest_bfcl.scoring.cost import (
+from pytest_bfcl.scoring.model_info import (
+    ModelInfo,
     Usage,
     cost_usd,
     deviation,
     mean,
     percentile95,
 )
-from pytest_bfcl.scoring.model_info import ModelInfo
 from pytest_bfcl.scoring.tally import CONFIGURATIONS, FormatScores
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")

@@ -17,7 +17,7 @@ from pytest_bfcl.extensions.boards.published import (
 )
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.rendering import environment, percent, span
-from pytest_bfcl.reporting.sections import Section
+from pytest_bfcl.reporting.sources import Section
 from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.scoring.statistics import Interval, interval
 from pytest_bfcl.scoring.summary import plain_records

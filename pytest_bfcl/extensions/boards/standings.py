@@ -14,9 +14,8 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
-from pytest_bfcl.scoring.cost import Usage, cost_usd
 from pytest_bfcl.scoring.measurements import Judged, Key, ScoreFile
-from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
+from pytest_bfcl.scoring.model_info import ModelInfo, Usage, cost_usd, find_info, parse_model_info
 from pytest_bfcl.scoring.statistics import Share, Tally
 from pytest_bfcl.scoring.summary import plain_records
 from pytest_bfcl.scoring.tally import FormatScores, ModelTally, configuration_of

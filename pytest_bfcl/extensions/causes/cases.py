@@ -17,7 +17,7 @@ from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.oracle import answer
-from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.plain_text import parse_expression
 from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
 from pytest_bfcl.scoring.statistics import cluster_of
 from pytest_bfcl.syntax.json_format import parse_json

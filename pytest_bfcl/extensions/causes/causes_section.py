@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.extensions.causes.of_runs import of_run
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.rendering import render
-from pytest_bfcl.reporting.sections import Section
+from pytest_bfcl.reporting.sources import Section
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.directory import RunDirectory

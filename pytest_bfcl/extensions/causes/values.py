@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts
-from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.plain_text import parse_expression
 
 _COUNTED = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "

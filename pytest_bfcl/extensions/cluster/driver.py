@@ -33,7 +33,7 @@ from pytest_bfcl.extensions.cluster.messages import (
 from pytest_bfcl.extensions.cluster.units import CONDEMNED, Backlog, Unit, units_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.lines import parse_object
-from pytest_bfcl.session.records import errored_record
+from pytest_bfcl.session.earlier import errored_record
 from pytest_bfcl.session.runner import DRAIN_S
 from pytest_bfcl.troubles import HarnessTrouble
 

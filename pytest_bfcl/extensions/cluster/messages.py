@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_bfcl import entry_points
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.registry import list_providers
-from pytest_bfcl.providers.search import KEY_VARIABLE
+from pytest_bfcl.providers.recorded import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry

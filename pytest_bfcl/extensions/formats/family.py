@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.formats.templates import Prompted, Template, opened
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.fetching.official import fetched_folder
 from pytest_bfcl.fetching.texts import FormatTexts
-from pytest_bfcl.formats.reading import call_ids, decoded_calls
+from pytest_bfcl.formats.detection import call_ids, decoded_calls
 from pytest_bfcl.formats.schema_types import Documents
 from pytest_bfcl.formats.table import (
     FORMATS,

@@ -19,9 +19,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.syntax.limits import DecodeError
 
 ENGINES = {"vllm": "BFCL_VLLM", "sglang": "BFCL_SGLANG", "lmdeploy": "BFCL_LMDEPLOY", "mlx": "BFCL_MLX"}

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_bfcl.extensions.formats.json_calls import text_result
 from pytest_bfcl.formats.members import Pair, objects, spans, texts
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.python_text import parse_python
+from pytest_bfcl.plain_text import parse_python
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError, WrongShape, check_integer, check_length
 from pytest_bfcl.syntax.python_syntax import decode_python, read_calls, written_calls

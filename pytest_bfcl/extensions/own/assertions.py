@@ -17,15 +17,14 @@ from pytest_bfcl.checkers.state import ABSENT, state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.entry_checks import unknown_names
 from pytest_bfcl.dataset.expectation import Expectation
-from pytest_bfcl.explaining.notation import value_text
+from pytest_bfcl.explaining.facts import value_text
 from pytest_bfcl.extensions.own.expecting import has_functions, raise_unless_valid
 from pytest_bfcl.extensions.own.sources import assertable_documents
-from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, without_our_frames
+from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, instead_of, without_our_frames
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.judging.expected import plain_answers, possible_answers
+from pytest_bfcl.judging.entries import plain_answers, possible_answers
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.runs.wire_names import proven_underscores
-from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
 

@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.own.logs import conversations_of_log
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, said_trouble
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.judging.expected import plain_answers
+from pytest_bfcl.judging.entries import plain_answers
 from pytest_bfcl.replies import Said
 from pytest_bfcl.spread_json import NOT_JSON, json_or
 from pytest_bfcl.syntax.python_syntax import exact_text

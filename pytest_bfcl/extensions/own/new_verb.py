@@ -99,8 +99,7 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
 
 
 def _chosen(functions: list[dict[str, object]], names: list[str] | None) -> list[dict[str, object]]:
-    from pytest_bfcl.failures import UsageError
-    from pytest_bfcl.suggestions import instead_of
+    from pytest_bfcl.failures import UsageError, instead_of
 
     if not names:
         return functions

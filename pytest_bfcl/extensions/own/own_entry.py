@@ -19,9 +19,9 @@ from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
 from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFiles
+from pytest_bfcl.failures import instead_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.adversaries import ADVERSARIES
-from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.tools.json_schema import Dialect
 
 

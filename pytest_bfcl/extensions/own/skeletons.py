@@ -16,9 +16,8 @@ from pytest_bfcl.extensions.own.openapi import EXAMPLES
 from pytest_bfcl.extensions.own.own_entry import SAME, words
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.judging.expected import plain_answers
-from pytest_bfcl.tools.examples import example_value
-from pytest_bfcl.tools.json_schema import DIALECT, argument_problem, is_native
+from pytest_bfcl.judging.entries import plain_answers
+from pytest_bfcl.tools.json_schema import DIALECT, argument_problem, example_value, is_native
 
 
 class Neighbours:

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 from pytest_bfcl.entry_points import look_here, named
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.judging.expected import function_documents
+from pytest_bfcl.judging.entries import function_documents
 from pytest_bfcl.spread_json import json_file
 from pytest_bfcl.tools.documents import is_tool, native_document, read_docstring
 from pytest_bfcl.tools.json_schema import DIALECT, FunctionDoc

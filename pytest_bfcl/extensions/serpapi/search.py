@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.pages import PageReader
-from pytest_bfcl.providers.search import KEY_VARIABLE
+from pytest_bfcl.providers.recorded import KEY_VARIABLE
 from pytest_bfcl.redaction import hide
 from pytest_bfcl.troubles import AdapterTrouble
 

@@ -25,9 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.tasks import Tasks
 from pytest_bfcl.extras import naming
-from pytest_bfcl.failures import BenchmarkError
+from pytest_bfcl.failures import BenchmarkError, did_you_mean
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.suggestions import did_you_mean
 from pytest_bfcl.transcript import CALLS_A_STEP, Reply, ToolCall
 
 with naming("the server of episodes", "pip install openenv"):

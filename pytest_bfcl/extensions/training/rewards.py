@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_bfcl.checkers.state import is_designed, replay
 from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.formats.reading import TextReading
+from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.conversation import NAMES
 from pytest_bfcl.judging.entries import entry_of, unpacked

@@ -185,7 +185,7 @@ def _official_questions() -> frozenset[str]:
 
 def options_of(given: Fields) -> Options:
     """Options from a configuration. Raises `UsageError` for an unknown one, and for unknown names."""
-    from pytest_bfcl.suggestions import instead_of
+    from pytest_bfcl.failures import instead_of
 
     if unknown := [name for name in given if name not in _OPTIONS]:
         raise UsageError(f"no option {unknown[0]!r} of episodes; {instead_of(unknown[0], sorted(_OPTIONS))}")

@@ -18,8 +18,7 @@ from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.detection import calls_anywhere, values_in
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.replies.calls import is_call, read_call
-from pytest_bfcl.replies.shapes import UnknownShape
+from pytest_bfcl.replies.shapes import UnknownShape, is_call, read_call
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Call

@@ -10,7 +10,7 @@ import ast
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc, Renames
-from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.plain_text import parse_expression
 
 
 def renamed(entry: Entry, renames: Renames) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem, stored_of
 from pytest_bfcl.reporting.rendering import embedded_json
-from pytest_bfcl.reporting.sections import sections_of
+from pytest_bfcl.reporting.sources import sections_of
 from pytest_bfcl.reporting.tables import Cell
 from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.comparison_rows import Change

@@ -20,7 +20,7 @@ from pytest_bfcl.plain_text import clean_line, shortened
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.collection import CheckFile
 from pytest_bfcl.plugin.failure_repr import FailureRepr
-from pytest_bfcl.selection import node_ids
+from pytest_bfcl.selection import selection
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class WireChecks:
         items = session.items
         worker = self._session.worker
         if worker is not None:
-            stripe = node_ids.stripes([item.nodeid for item in items], int(worker["slots"]))[int(worker["slot"])]
+            stripe = selection.stripes([item.nodeid for item in items], int(worker["slots"]))[int(worker["slot"])]
             items = [items[position] for unit in stripe for position in unit]
         self._items = [item for item in items if isinstance(item, WireItem)]
 

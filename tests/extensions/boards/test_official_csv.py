@@ -18,14 +18,14 @@ from pytest_bfcl.extensions.boards.official_csv import (
     write_csvs,
 )
 from pytest_bfcl.scoring.aggregate import CategoryScore
-from pytest_bfcl.scoring.cost import (
+from pytest_bfcl.scoring.model_info import (
+    ModelInfo,
     Usage,
     cost_usd,
     deviation,
     mean,
     percentile95,
 )
-from pytest_bfcl.scoring.model_info import ModelInfo
 from pytest_bfcl.scoring.tally import CONFIGURATIONS, FormatScores
 from tests.scoring.golden import CASES, Golden
 

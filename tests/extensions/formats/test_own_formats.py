@@ -12,8 +12,7 @@ import pytest
 from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED, handler_name
-from pytest_bfcl.formats.detection import lost_calls
-from pytest_bfcl.formats.reading import TextReading
+from pytest_bfcl.formats.detection import TextReading, lost_calls
 from pytest_bfcl.formats.served import server_reading
 from pytest_bfcl.formats.table import FORMATS, find_decoder, guessed_decoder, reference_decoder, registered_format
 from pytest_bfcl.formats.thinking import read_thinking

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.extensions.wire.cutting import writings
-from pytest_bfcl.formats.reading import own_calls
+from pytest_bfcl.formats.detection import own_calls
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.transcript import Reply
 

@@ -13,7 +13,7 @@ import pytest
 from pytest_bfcl.extensions.formats import installed_parser as installed
 from pytest_bfcl.extensions.formats.installed_parser import splits_of
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.reading import own_calls
+from pytest_bfcl.formats.detection import own_calls
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Call, Reply

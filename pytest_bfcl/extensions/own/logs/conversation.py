@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from pytest_bfcl.bodies import record_trouble
-from pytest_bfcl.checkers.ends import is_answered
+from pytest_bfcl.checkers.entries import is_answered
 from pytest_bfcl.endings import Ending, ending_of, problem_of
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.json_types import Fields, Parsed

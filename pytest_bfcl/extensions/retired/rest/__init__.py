@@ -8,7 +8,7 @@ from typing import Literal
 from pytest_bfcl import extras
 from pytest_bfcl.extensions.retired.rest.provider import RestProvider
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.providers.search import replay_source
+from pytest_bfcl.providers.recorded import replay_source
 
 Kind = Literal["local", "live", "replay", "none"]
 

@@ -124,7 +124,7 @@ def _tools(args: argparse.Namespace) -> tuple[Parsed, ...]:
 
 def _simulators(text: str) -> tuple[str, ...]:
     from pytest_bfcl.extensions.training.generating.domains import DOMAINS
-    from pytest_bfcl.suggestions import instead_of
+    from pytest_bfcl.failures import instead_of
 
     names = list(DOMAINS) if text == ALL else [name.strip() for name in text.split(",") if name.strip()]
     for name in names:

@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.training.generating.domains.worlds import DOORS, STE
 from pytest_bfcl.extensions.training.generating.language import HANDLES, PEOPLE, TOPICS, note, term, topic
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators.file_tree import Directory, File
-from pytest_bfcl.simulators.tables import DISTANCES, FARES, NEAREST_AIRPORTS, USD_RATES, ZIP_CODES
+from pytest_bfcl.simulators.toolkit import DISTANCES, FARES, NEAREST_AIRPORTS, USD_RATES, ZIP_CODES
 
 _MONTHS = listed("January February March April May June July August September October November December")
 _FARES = sorted(FARES)
