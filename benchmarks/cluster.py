@@ -107,7 +107,7 @@ def judge(folder, args):
     if args.ray:
         import ray
 
-        from pytest_bfcl.extensions.cluster.ray_judging import judged_on_ray
+        from pytest_bfcl.extensions.cluster.ray_pool import judged_on_ray
 
         ray.init(address="local", num_cpus=2, log_to_driver=False, include_dashboard=False)
     workers.start()

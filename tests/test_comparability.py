@@ -17,7 +17,7 @@ from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.boards.dated_runs import read_histories
 from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
 from pytest_bfcl.extensions.boards.published import PublishedBoard, named, read_board
-from pytest_bfcl.extensions.boards.published_table import published as published_section
+from pytest_bfcl.extensions.boards.ranking import published as published_section
 from pytest_bfcl.extensions.boards.stability import repeat_notes
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.overview_pages import OverviewPages

@@ -14,8 +14,7 @@ from pathlib import Path
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.official_csv import official_value, write_csvs
 from pytest_bfcl.extensions.boards.published import PublishedBoard, Shown
-from pytest_bfcl.extensions.boards.published_table import published_values
-from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, ranking
+from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, published_values, ranking
 from pytest_bfcl.extensions.boards.standings import Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed

@@ -22,9 +22,20 @@ from pytest_bfcl.extensions.causes.places import (
     restore,
     set_given,
 )
-from pytest_bfcl.extensions.causes.raw import doubled_names, is_beginning, mended, objects_in, written
+from pytest_bfcl.extensions.causes.raw import (
+    doubled_names,
+    is_beginning,
+    list_in,
+    mended,
+    object_in,
+    objects_in,
+    parts_of,
+    positional,
+    taken_apart,
+    wrapper_of,
+    written,
+)
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
-from pytest_bfcl.extensions.causes.shapes import list_in, object_in, parts_of, positional, taken_apart, wrapper_of
 from pytest_bfcl.extensions.causes.values import same
 
 _Read = tuple[Relation | None, dict[str, Any] | None, str]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.forms import of_forms
 from pytest_bfcl.extensions.causes.lenses import of_lenses
-from pytest_bfcl.extensions.causes.notations import of_bare_calls, of_notations
 from pytest_bfcl.extensions.causes.places import NOTHING, Fix, Found, Place, restore, set_given
 from pytest_bfcl.extensions.causes.programs import (
     MOST_COMPOSED,
@@ -26,13 +25,17 @@ from pytest_bfcl.extensions.causes.programs import (
     of_changes,
     of_codes,
     of_constants,
+    of_lines,
+    of_offered,
+    of_raw,
+    of_split,
     of_tables,
     of_two,
 )
 from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_pieces, of_words
 from pytest_bfcl.extensions.causes.turn_programs import of_turns
 from pytest_bfcl.extensions.causes.values import same
-from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw, of_split
+from pytest_bfcl.extensions.causes.written import of_bare_calls, of_notations
 
 MOST_TRAINED, MOST_TRIED, MOST_LEARNED = 60, 24, 5
 """Places that programs are made from; programs tested; programs kept."""

@@ -1,4 +1,4 @@
-"""Diagnoses of files: run directories, result lines, replies without verdicts."""
+"""Diagnoses of files: run directories, result lines, replies without verdicts; and a report's section of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pytest_bfcl.extensions.causes.diagnosis import Diagnosis, Find, diagnose
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import counted, say
+from pytest_bfcl.reporting.rendering import render
+from pytest_bfcl.reporting.sources import Section
 from pytest_bfcl.rescoring import data_of_run, open_data
 
 if TYPE_CHECKING:
@@ -182,3 +184,23 @@ def _find_in(dataset: DataSet) -> Find:
         return held[entry_id]
 
     return find
+
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def causes(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
+    """The causes of each model's failures."""
+    from markupsafe import Markup
+
+    found = [each for each in of_run(run, lines) if each.failed]
+    body = Markup(render("causes.html.jinja", TEMPLATES, causes=found, run=_shown(run.path)))
+    return Section("causes", "Causes", body, first=True) if found else None
+
+
+def _shown(path: Path) -> str:
+    """The path to type from here; its name if it is elsewhere."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return path.name

@@ -1,14 +1,20 @@
-"""Programs that foretell what was said from what is expected: of one change, of two, of tables and constants."""
+"""Programs that foretell what was said from what is expected: of one change, of two, of tables and constants.
+
+Also of arguments as wholes, of numbers, and of other texts that were offered.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+from pytest_bfcl.extensions.causes.offered import offered_at, one_offered
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
-from pytest_bfcl.extensions.causes.primitives import LISTS, NUMBERS, OBJECTS, TEXTS, TROUBLE, TRUTHS, Change
+from pytest_bfcl.extensions.causes.primitives import LISTS, NUMBERS, OBJECTS, TEXTS, TROUBLE, TRUTHS, WRITERS, Change
+from pytest_bfcl.extensions.causes.raw import repaired
 
 MOST_COMPOSED = 10
 """Places that pairs of changes are tried on."""
@@ -165,3 +171,186 @@ def of_two(place: Place) -> Iterator[Program]:
                     lambda p, f=one, g=other, k=kind: g(f(p.due)) if isinstance(p.due, k) else NOTHING,
                     3,
                 )
+
+
+MOST_BEYOND = 60
+"""Characters of a name and its value that a repair leaves out."""
+
+
+def of_raw(place: Place) -> Iterator[Program]:
+    """Arguments written in another notation, and the text changed; another shape inside objects of one name."""
+    if place.level != "raw":
+        return
+    path: list[str] = []
+    inner = place.said
+    while isinstance(inner, dict) and len(inner) == 1 and len(path) < 4 and not inner.keys() & place.due.keys():
+        path.append(*inner)
+        inner = inner[path[-1]]
+    for name, change in OBJECTS.items() if path else ():
+        if (
+            not name.startswith("only the first")
+            and isinstance(inner, dict | list)
+            and equal(made_of(change, place.due), inner)
+        ):
+            told = f"wrapped in `{'.'.join(path)}`, {name}"
+            yield Program(told, lambda p, c=change, k=tuple(path): _wrapped(k, c(p.due)), 2)
+    yield from _of_cut(place)
+    for writer, write in WRITERS.items():
+        text = made_of(write, place.due)
+        if text == place.said:
+            yield Program(writer, lambda p, w=write: w(p.due))
+            continue
+        for name, change in TEXTS.items() if isinstance(text, str) and not isinstance(place.said, dict) else ():
+            if made_of(change, text) == place.said:
+                told = ", ".join(each for each in (writer, name) if each)
+                yield Program(told, lambda p, w=write, c=change: c(w(p.due)), 2)
+
+
+def of_split(places: Sequence[Place]) -> Iterator[Program]:
+    """Arguments split into several objects: by the kinds of their values, by what is required, or by their names."""
+    split = [place for place in places if _is_split(place)]
+    for told, class_of in _CLASSES.items():
+        counted: defaultdict[Any, Counter[str]] = defaultdict(Counter)
+        for place in split:
+            for name, held in place.said.items():
+                for key in held:
+                    counted[class_of(place, key)][name] += 1
+        table = {one: names.most_common(1)[0][0] for one, names in counted.items() if names}
+        shown = defaultdict[str, list[str]](list)
+        for one, name in table.items():
+            shown[name].append(str(one))
+        if len(shown) > 1:
+            parts = ", ".join(f"`{name}` ({', '.join(sorted(ones)[:4])})" for name, ones in sorted(shown.items()))
+            program = Program(
+                f"split into {parts}{told}", lambda p, t=table, c=class_of: _in_parts(p, t, c), len(table)
+            )
+            yield from [program] * sum(equal(foretold(program, place), place.said) for place in split)
+
+
+def _is_split(place: Place) -> bool:
+    """Whether all arguments stand unchanged in objects, of which there are several."""
+    said, due = place.said, place.due
+    if not isinstance(said, dict) or len(said) < 2 or not all(isinstance(each, dict) for each in said.values()):
+        return False
+    inner = [pair for held in said.values() for pair in held.items()]
+    return len(inner) == len(due) and all(key in due and equal(due[key], value) for key, value in inner)
+
+
+def _kind(place: Place, key: str) -> str:
+    value = place.due[key]
+    if isinstance(value, dict | list):
+        return "objects and lists"
+    return "texts" if isinstance(value, str) else "numbers"
+
+
+def _is_required(place: Place, key: str) -> str:
+    needed = place.of.case.schema(place.of.due.name).get("required") if place.of is not None else None
+    return "required" if isinstance(needed, list) and key in needed else "optional"
+
+
+_CLASSES: Mapping[str, Callable[[Place, str], str]] = {
+    "": _kind,
+    " ones": _is_required,
+    " by their names": lambda place, key: key,
+}
+
+
+def _in_parts(place: Place, table: Mapping[str, str], class_of: Callable[[Place, str], str]) -> Any:
+    parts: dict[str, dict[str, Any]] = {}
+    for key, value in place.due.items():
+        parts.setdefault(table[class_of(place, key)], {})[key] = value
+    return parts
+
+
+def _of_cut(place: Place) -> Iterator[Program]:
+    """The text of arguments, cut off and closed by a repair."""
+    if not isinstance(place.said, dict) or not place.said:
+        return
+    text, said = (str(made_of(WRITERS[""], each)) for each in (place.due, place.said))
+    kept = next((n for n, (a, b) in enumerate(zip(text, said, strict=False)) if a != b), len(text))
+    for size in range(kept, min(kept + MOST_BEYOND, len(text))):
+        if repaired(text[:size]) == place.said:
+            yield Program(f"cut after {size} letters, and closed", lambda p, n=size: _cut_and_closed(p, n))
+
+
+def _cut_and_closed(place: Place, size: int) -> Any:
+    text = made_of(WRITERS[""], place.due)
+    found = repaired(text[:size]) if len(text) > size else None
+    return NOTHING if found is None else found
+
+
+def _wrapped(path: tuple[str, ...], inner: Any) -> Any:
+    for key in reversed(path):
+        inner = {key: inner}
+    return inner
+
+
+def of_offered(place: Place) -> Iterator[Program]:
+    """Another text that was offered, whole, changed or its beginning."""
+    for told, value in offered_at(place):
+        if equal(_with_hint(value, place.said), place.said):
+            yield Program(told, lambda p, t=told: _with_hint(one_offered(p, t), p.said))
+        elif isinstance(value, str) and isinstance(place.said, str) and value and place.said:
+            for name, change in TEXTS.items():
+                if made_of(change, value) == place.said:
+                    yield Program(f"{told}, {name}", lambda p, t=told, c=change: made_of(c, one_offered(p, t)), 2)
+            if len(place.said) > 3 and value.startswith(place.said):
+                size = len(place.said)
+                yield Program(f"the first {size} letters of {told}", lambda p, t=told, n=size: one_offered(p, t)[:n], 2)
+
+
+def _with_hint(value: Any, said: Any) -> Any:
+    """What was said where it is a sentence that was offered, with what requests say behind it of a language's types."""
+    texts = isinstance(value, str) and isinstance(said, str) and len(value) > 3
+    return said if texts and said.startswith(value) and value[-1:] in ".!?" else value
+
+
+def of_lines(places: Sequence[Place]) -> Iterator[Program]:
+    """``said = a × due + b``, exact or rounded; numbers that never go beyond one; powers."""
+    for place in places:
+        if place.due and place.said:
+            yield from _line(place.said / place.due, 0.0)
+        yield from _line(1.0, place.said - place.due)
+    for one, other in pairwise(sorted(places, key=lambda each: float(each.due))):
+        if one.due != other.due:
+            slope = (other.said - one.said) / (other.due - one.due)
+            yield from _line(slope, one.said - slope * one.due)
+    for bound, number in Counter(place.said for place in places).items():
+        if number > 1:
+            above = all(place.due > bound for place in places if place.said == bound)
+            below = all(place.due < bound for place in places if place.said == bound)
+            if above or below:
+                keep = min if above else max
+                told = f"numbers are never {'more' if above else 'less'} than {bound:g}"
+                for _ in range(number):
+                    yield Program(told, lambda p, k=keep, b=bound: k(p.due, b) if is_number(p.due) else NOTHING, 2)
+
+
+UNITS = (2.20462, 0.453592, 1.60934, 0.621371, 3.28084, 0.3048, 2.54, 0.393701, 3.6, 0.264172, 3.78541, 1.8)
+"""Factors between units, which rounded numbers show only nearly; within this of them."""
+_ALMOST = 0.004
+
+
+def _line(slope: float, offset: float) -> Iterator[Program]:
+    if not slope or (abs(slope - 1) < 1e-9 and abs(offset) < 1e-9):
+        return
+    slope, offset = float(f"{slope:.6g}"), round(offset, 4)
+    if not offset:
+        for unit in UNITS:
+            if slope != unit and abs(slope / unit - 1) < _ALMOST:
+                yield from _line(unit, 0.0)
+    near = next(
+        (q / p for p in (1, 2, 3, 4, 5, 6, 8, 9, 12) for q in [round(slope * p)] if q and abs(q / p - slope) < 2e-5),
+        slope,
+    )
+    parts = [f"× {near:.5g}" if abs(near) >= 1 else f"÷ {1 / near:.5g}"] if abs(near - 1) > 1e-9 else []
+    parts += [f"{'+' if offset > 0 else '−'} {abs(offset):.5g}"] if offset else []
+    told = " ".join(parts)
+    yield Program(
+        f"numbers are {told}", lambda p: near * p.due + offset if is_number(p.due) else NOTHING, 1 + len(parts)
+    )
+    yield Program(
+        f"numbers are {told}, rounded",
+        lambda p: round(near * p.due + offset) if is_number(p.due) else NOTHING,
+        2 + len(parts),
+    )

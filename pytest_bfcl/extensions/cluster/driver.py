@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.extensions.cluster.messages import (
+    CONDEMNED,
     Answered,
+    Backlog,
     Ended,
     Event,
     Hello,
@@ -28,9 +30,10 @@ from pytest_bfcl.extensions.cluster.messages import (
     Spent,
     Switched,
     Troubled,
+    Unit,
     WorkerConfig,
+    units_of,
 )
-from pytest_bfcl.extensions.cluster.units import CONDEMNED, Backlog, Unit, units_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.session.earlier import errored_record

@@ -54,6 +54,6 @@ def place_at(address: str) -> Cluster:
 
 def judged(pieces: Sequence[Piece], how: Judging, address: str) -> Iterator[Tally]:
     """Files judged by a cluster's workers; every node needs them under the same path."""
-    from pytest_bfcl.extensions.cluster.ray_judging import judged_on_ray
+    from pytest_bfcl.extensions.cluster.ray_pool import judged_on_ray
 
     return judged_on_ray(pieces, how, address)

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print or post the comment."""
     from pytest_bfcl.cli import write_file
-    from pytest_bfcl.extensions.out.body import body, marker
+    from pytest_bfcl.extensions.out.finished import body, marker
     from pytest_bfcl.extensions.out.forge import Refused, discussion, job_address
 
     text = body(args.run, args.against, key=args.key, link=job_address(os.environ))

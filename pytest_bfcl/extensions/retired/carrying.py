@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
-from pytest_bfcl.extensions.sql.outcome import Outcome
+from pytest_bfcl.extensions.sql.tables import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
@@ -26,7 +26,7 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.extensions.retired.execution.pool import Executor
-    from pytest_bfcl.extensions.retired.rest.provider import RestProvider
+    from pytest_bfcl.extensions.retired.rest.local import RestProvider
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -150,7 +150,7 @@ class Carrier:
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
         from pytest_bfcl.extensions.retired.rest import recording_folder
-        from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
+        from pytest_bfcl.extensions.retired.rest.local import RecordedRest
 
         with self._lock:
             if self._recording is None:

@@ -20,16 +20,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_bfcl.decoding.ground_truth import acceptable_arguments, ground_truth_calls, turn_ground_truth_calls
-from pytest_bfcl.extensions.training.content import (
+from pytest_bfcl.extensions.training.splits import entries_of
+from pytest_bfcl.extensions.training.training_rows import (
+    calls_in,
     document_key,
     name_key,
     sayings_of,
+    tools_in,
     turns_of,
     value_key,
     words,
 )
-from pytest_bfcl.extensions.training.splits import entries_of
-from pytest_bfcl.extensions.training.training_rows import calls_in, tools_in
 from pytest_bfcl.extras import require
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.selection.splits import Part, Split

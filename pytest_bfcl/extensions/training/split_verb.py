@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _leak(split: Split, data: DataSet) -> str:
     """How much training on one part affects the other."""
-    from pytest_bfcl.extensions.training.content import NEAR
     from pytest_bfcl.extensions.training.splits import alike, entries_of
+    from pytest_bfcl.extensions.training.training_rows import NEAR
 
     pairs = [(one.id, other.id) for one, other in alike(list(entries_of(data)))]
     parted = ((one, other) for one, other in pairs if split.part_of(one) != split.part_of(other))

@@ -27,7 +27,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.training.content import near_pairs, parameter_names, sayings_of, turns_of
+from pytest_bfcl.extensions.training.training_rows import near_pairs, parameter_names, sayings_of, turns_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.selection.splits import PARTS, By, Part, Split, original_id
 

@@ -17,10 +17,10 @@ from typing_extensions import TypedDict
 from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
 from pytest_bfcl.dataset.loading import UnknownEntry
 from pytest_bfcl.dataset.verified import known_issues
-from pytest_bfcl.extensions.training.content import question_key
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.rewards import READ_BY, read_by, refuse_unknown_names, refuse_unreadable, reward
 from pytest_bfcl.extensions.training.splits import entries_of
+from pytest_bfcl.extensions.training.training_rows import question_key
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models.callable import on_the_wire
 from pytest_bfcl.replies import read_reply

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.boards import dated_runs
 from pytest_bfcl.extensions.boards import leaderboard_page as ranking
-from pytest_bfcl.extensions.boards.published_table import published_values
+from pytest_bfcl.extensions.boards.ranking import published_values
 from pytest_bfcl.extensions.boards.stability import repeat_notes, stability
 from pytest_bfcl.extensions.boards.stability_verb import TEMPLATE as STABILITY
 from pytest_bfcl.extensions.boards.stability_verb import stability_values

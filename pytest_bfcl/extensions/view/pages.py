@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.extensions.boards.changed import Changed
 from pytest_bfcl.extensions.boards.comparison_text import comparison_values
-from pytest_bfcl.extensions.boards.published_table import section_of
+from pytest_bfcl.extensions.boards.ranking import section_of
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.exchanges import exchanges

@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.boards.published import (
     kept,
     read_board,
 )
-from pytest_bfcl.extensions.boards.published_table import published_values
+from pytest_bfcl.extensions.boards.ranking import published_values
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.statistics import Tally
 from tests.runs.samples import fingerprint

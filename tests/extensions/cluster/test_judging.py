@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.cluster import ray_judging, ray_pool
+from pytest_bfcl.extensions.cluster import ray_pool
 from pytest_bfcl.extensions.training import judging
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.fingerprint import plugin_version
@@ -127,18 +127,18 @@ def test_a_node_with_another_version_or_other_data_says_so(rollouts: list[str], 
     assert how.data_sha256 == open_data("bundled").sha256
     (piece,) = judging.pieces_of([str(tmp_path / "a.jsonl")])
     row = piece._asdict() | {"at": 3}
-    done = ray_judging._judge(row, how, plugin_version())
+    done = ray_pool._judge(row, how, plugin_version())
     assert (done["at"], done["problem"], done["lines"]) == (3, "", 7)
     for other, version, told in (
         (how, "0.0.1", "the driver 0.0.1"),
         (replace(how, data_sha256="0" * 64), plugin_version(), "the data bundled is another there"),
         (replace(how, data=str(tmp_path / "nowhere")), plugin_version(), "is missing"),
     ):
-        problem = ray_judging._judge(row, other, version)["problem"]
+        problem = ray_pool._judge(row, other, version)["problem"]
         assert f"{socket.gethostname()} cannot judge: " in problem
         assert told in problem
         assert len(problem.splitlines()) <= 4
-    gone = ray_judging._count({**row, "path": str(tmp_path / "gone.jsonl")}, how, plugin_version())
+    gone = ray_pool._count({**row, "path": str(tmp_path / "gone.jsonl")}, how, plugin_version())
     assert "No such file" in gone["problem"]
 
 

@@ -11,19 +11,22 @@ import pytest
 
 from pytest_bfcl.extensions.cluster.messages import (
     PIECE,
+    SUSPICIOUS,
     Answered,
+    Backlog,
     Ended,
     Joiner,
     Memory,
     Noted,
     Recorded,
+    Unit,
     WorkerConfig,
     environment_of,
     pieces,
+    units_of,
 )
 from pytest_bfcl.extensions.cluster.remote_runner import shares_of
 from pytest_bfcl.extensions.cluster.store import RunStore
-from pytest_bfcl.extensions.cluster.units import SUSPICIOUS, Backlog, Unit, units_of
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.journal import ReplyKey, journal_line
 from pytest_bfcl.session.contender import Contender

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.out.body import MOST_CHARACTERS, NO_BASELINE, body
+from pytest_bfcl.extensions.out.finished import MOST_CHARACTERS, NO_BASELINE, body
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.extensions.out.forge import TOKEN, Forge

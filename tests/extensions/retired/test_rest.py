@@ -11,8 +11,7 @@ import pytest
 
 from pytest_bfcl.extensions.retired.rest import open_rest, rest_problem
 from pytest_bfcl.extensions.retired.rest.live import LiveRest
-from pytest_bfcl.extensions.retired.rest.local import LocalRest
-from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
+from pytest_bfcl.extensions.retired.rest.local import LocalRest, RecordedRest
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.run_options.values import rest
 

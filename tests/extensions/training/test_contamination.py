@@ -17,8 +17,8 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
-from pytest_bfcl.extensions.training.content import sayings_of, turns_of, words
 from pytest_bfcl.extensions.training.splits import entries_of
+from pytest_bfcl.extensions.training.training_rows import sayings_of, turns_of, words
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.selection.splits import Split
 from pytest_bfcl.session.evaluation import open_data

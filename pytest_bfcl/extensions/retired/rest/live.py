@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from pytest_bfcl.extensions.retired.rest.provider import whole_url
+from pytest_bfcl.extensions.retired.rest.local import whole_url
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.pages import TOTAL_LIMIT_S, body_text, pinned

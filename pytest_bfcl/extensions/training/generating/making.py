@@ -14,13 +14,13 @@ from typing import Any
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.dataset.expansion import build_entry
-from pytest_bfcl.extensions.training.content import question_key
 from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS
 from pytest_bfcl.extensions.training.generating.graph import CATEGORY, Shape, planned
 from pytest_bfcl.extensions.training.generating.policies import cheap
 from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved, near_official, proved
 from pytest_bfcl.extensions.training.generating.single import KIND_OF, drafted, proved_single
 from pytest_bfcl.extensions.training.processes import spread
+from pytest_bfcl.extensions.training.training_rows import question_key
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed

@@ -15,11 +15,11 @@ from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.training.content import sayings_of, turns_of
 from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.generating.policies import played, solved, spoken
 from pytest_bfcl.extensions.training.generating.reach import Heard, parts
 from pytest_bfcl.extensions.training.generating.rivals import Turn, carried_out, state_of
+from pytest_bfcl.extensions.training.training_rows import sayings_of, turns_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.simulators import CallRefused, split_call
