@@ -109,6 +109,17 @@ def _some_dropped(lines: Stored) -> Stored:
     return of_calls(change)(lines)
 
 
+def _numbers_as_texts(call: Call) -> Call:
+    given = json.loads(call["arguments"])
+    texts = {k: str(v) if isinstance(v, int | float) and not isinstance(v, bool) else v for k, v in given.items()}
+    return {**call, "arguments": json.dumps(texts)}
+
+
+def _without_names(lines: Stored) -> Stored:
+    """The lines do not say how names were sent."""
+    return [{name: value for name, value in line.items() if name != "underscore_names"} for line in lines]
+
+
 IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "lines shifted": (_shifted, ("mixed_up",)),
     "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut", "raw_learned")),
@@ -129,5 +140,6 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "joined by the first message": (_joined_by_message, ("mixed_up",)),
     "a stuck buffer": (_stuck, ("mixed_up",)),
     "codes of a table": (_coded, ("value_learned",)),
+    "names not told": (lambda lines: _without_names(of_calls(_numbers_as_texts)(lines)), ("value_type", "number_text")),
     "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip
