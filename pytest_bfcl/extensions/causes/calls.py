@@ -23,6 +23,7 @@ from pytest_bfcl.extensions.causes.places import (
     set_given,
 )
 from pytest_bfcl.extensions.causes.raw import (
+    changed_sign,
     doubled_names,
     is_beginning,
     list_in,
@@ -70,6 +71,8 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             relation, inner = Relation(*gone), None
         elif call.given is None and inner is None:
             relation = next(filter(None, (masked(call.raw, text) for text in written(due.said))), relation)
+            if relation is not None and relation.key in _UNCLEAR and (sign := changed_sign(call.raw, due.said)):
+                relation = Relation("json_signs", sign)
         if (whole_again := taken_apart(due, inner)) is not None:
             relation, inner = Relation(whole_again[0]), whole_again[1]
         wrapper = wrapper_of(case, due, inner)
@@ -123,6 +126,7 @@ def _readable(case: Case, call: Made) -> _Read:
     return (None, call.given, call.name) if first is None else (Relation("doubled_names"), first, call.name)
 
 
+_UNCLEAR = ("json_broken", "json_cut")
 Gap = tuple[int, int]
 """First character and length of a lost piece."""
 

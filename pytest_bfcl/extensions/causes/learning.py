@@ -33,7 +33,7 @@ from pytest_bfcl.extensions.causes.programs import (
     of_two,
 )
 from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_pieces, of_words
-from pytest_bfcl.extensions.causes.turn_programs import of_turns
+from pytest_bfcl.extensions.causes.turn_programs import LAST_TURN_ONLY, of_turns
 from pytest_bfcl.extensions.causes.values import same
 from pytest_bfcl.extensions.causes.written import of_bare_calls, of_notations
 
@@ -105,7 +105,8 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             key = (f"{level}_learned", program.told)
             rules[key] = Rule(level, program, _kinds(hits))
             hits = _all_foretold(found, rules[key])
-            if level == "reply" and sum(bool(place.said) for _, place in hits) < 2:
+            silent = level == "reply" and sum(bool(place.said) for _, place in hits) < 2
+            if silent and program.told != LAST_TURN_ONLY:
                 del rules[key]  # that nothing was called has many causes
                 break
             for _, place in hits:
@@ -255,6 +256,8 @@ def _holds(hits: Trained, first: set[int]) -> bool:
     if not tested or not entries & first:
         return False
     if len(entries) >= 3 and len(meant) >= 3:
+        return True
+    if len(entries) >= 3 and meant == {"True", "False"}:  # there are no more of them
         return True
     return len(meant) >= 2 and sum(map(len, meant)) >= LEAST_SAID
 

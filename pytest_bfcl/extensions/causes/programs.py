@@ -99,7 +99,8 @@ def noun_of(place: Place) -> str:
 def of_changes(place: Place) -> Iterator[Program]:
     """One change of the whole."""
     for name, change in changes_of(place.due).items():
-        if equal(made_of(change, place.due), place.said):
+        told = made_of(change, place.due)
+        if equal(told, place.said) and (told != place.due or type(told) is not type(place.due)):
             kind: Any = type(place.due) if not isinstance(place.due, int | float) else int | float
             yield Program(f"{noun_of(place)} {name}".strip(), _of_kind(name, kind))
 

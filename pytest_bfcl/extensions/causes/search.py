@@ -204,9 +204,10 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed, where=kept)
     if cause.key in _SILENT and where.feature == "added tool":
         return Cause("added_tools_lost", "", shown=cause.shown, exposed=cause.exposed)
-    of_tools = where.feature == "later half" or (where.feature == "tool" and where.more)
+    of_tools = where.feature in ("later half", "not the last tool") or (where.feature == "tool" and where.more)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:
-        return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)
+        told = "last tool reaches" if where.feature == "not the last tool" else "first tools reach"
+        return Cause("first_tool_only", told, shown=cause.shown, exposed=cause.exposed)
     if cause.key in _SILENT and (lost := _tools_lost(group)):
         return Cause("tools_lost", "", shown=cause.shown, exposed=cause.exposed, where=where, evidence=lost)
     if cause.key in ("asked", "words") and where.feature in _OF_FUNCTIONS:

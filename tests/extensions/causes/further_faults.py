@@ -250,6 +250,17 @@ def _query_and_body(given: dict[str, Any]) -> dict[str, Any]:
     return {name: held for name, held in (("query", query), ("body", body)) if held}
 
 
+def _last_tool(said: Said) -> None:
+    if said.tools:
+        said.seen = [said.messages, said.tools[-1:]]
+        if any(name != said.tools[-1]["function"]["name"] for name, _ in said.calls):
+            said.calls, said.text = [], "I have no tool for that."
+
+
+def _has_lists(said: Said) -> bool:
+    return any(isinstance(value, list) for _, given in said.calls for value in json.loads(given).values())
+
+
 def _asks_first(said: Said) -> None:
     """A confirmation is asked for in different words where a call has three arguments."""
     if any(len(json.loads(given)) > 2 for _, given in said.calls):
@@ -387,6 +398,16 @@ FURTHER: Mapping[str, Fault] = {
     ),
     "capitals first": Fault(
         texts(lambda text: text[:1].upper() + text[1:]), ("value_learned",), says="with a capital first letter"
+    ),
+    "quotes doubled behind numbers": Fault(
+        raw(lambda text: re.sub(r'(\d, )"', r'\1""', text)), ("json_signs",), says='`"` is added'
+    ),
+    "semicolons": Fault(raw(lambda text: text.replace('", ', '"; ')), ("json_signs",), says="`;` for `,`"),
+    "last tool only": Fault(_last_tool, ("first_tool_only",), says="only the last tool reaches"),
+    "lists refused": Fault(only(_has_lists, instead("")), ("empty",), where="where lists are due"),
+    "numbers with commas": Fault(
+        numbers(lambda value: str(value).replace(".", ",") if type(value) is float else value),
+        ("number_text",), where="decimal", says="a comma for the point",
     ),
     # Mixtures: each is named.
     "extra beside style": Fault(

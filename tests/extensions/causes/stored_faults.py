@@ -97,6 +97,40 @@ def _first_turns(lines: Stored) -> Stored:
     return [{**line, "output": line["output"][:1]} if "turn" in line["category"] else line for line in lines]
 
 
+def _last_turns(lines: Stored) -> Stored:
+    return [
+        {**line, "output": [*([] for _ in line["output"][1:]), line["output"][-1]]} if "turn" in line["category"]
+        else line for line in lines
+    ]  # fmt: skip
+
+
+def _turns_joined(lines: Stored) -> Stored:
+    def joined(turns: list[Any]) -> list[Any]:
+        return [[step for turn in turns for step in turn], *([] for _ in turns[1:])]
+
+    return [{**line, "output": joined(line["output"])} if "turn" in line["category"] else line for line in lines]
+
+
+def _of_values(change: Callable[[Any], Any]) -> Callable[[Stored], Stored]:
+    """Every value that is no object or list, however deep."""
+
+    def mapped(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: mapped(each) for key, each in value.items()}
+        return [mapped(each) for each in value] if isinstance(value, list) else change(value)
+
+    return _arguments(lambda text: json.dumps(mapped(json.loads(text))))
+
+
+def _some_arguments_dropped(lines: Stored) -> Stored:
+    """Each by chance, also those that may be left out."""
+    return _arguments(
+        lambda text: json.dumps(
+            {key: value for key, value in json.loads(text).items() if random.Random(f"{key}{value}").random() > 0.15}
+        )
+    )(lines)
+
+
 def _some_dropped(lines: Stored) -> Stored:
     rng = random.Random(3)
 
@@ -140,6 +174,18 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "joined by the first message": (_joined_by_message, ("mixed_up",)),
     "a stuck buffer": (_stuck, ("mixed_up",)),
     "codes of a table": (_coded, ("value_learned",)),
+    "texts shortened": (_of_values(lambda value: value[:32] if isinstance(value, str) else value), ("value_learned",)),
+    "decimals rounded": (
+        _of_values(lambda value: round(value, 1) if isinstance(value, float) else value), ("value_learned",)
+    ),
+    "truth values of a database": (
+        _of_values(lambda value: int(value) if isinstance(value, bool) else value), ("value_learned",)
+    ),
+    "the last turn only": (_last_turns, ("reply_learned",)),
+    "turns joined": (_turns_joined, ("reply_learned",)),
+    "first call lost": (lambda lines: [{**line, "output": line["output"][1:]} if _is_single(line) and n % 2 else line
+                                       for n, line in enumerate(lines)], ("first_lost",)),
+    "some dropped at random": (_some_arguments_dropped, ()),
     "names not told": (lambda lines: _without_names(of_calls(_numbers_as_texts)(lines)), ("value_type", "number_text")),
     "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip
