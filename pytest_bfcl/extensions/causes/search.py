@@ -7,7 +7,7 @@ Entries that no undoing makes right stay unexplained.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.catalog import KINDS
@@ -35,6 +35,8 @@ COMMON = 0.05
 """Shares of the places, or of all differences of the same part and of some places, that a habit must reach."""
 SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
+MOST_RIGHT = 1_000
+"""Right cases, evenly chosen, whose places are compared with those of failed ones."""
 ONE_ANSWER = 8
 """This number of replies with equal words is one answer to everything."""
 
@@ -44,7 +46,7 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     known = list(cases)
     compared = [case for case in known if case.entry.row.checker in COMPARED]
     elsewhere = Elsewhere(compared)
-    found = [places_of(case, elsewhere) for case in compared]
+    found = [each for case, times in _weighed(compared) for each in [places_of(case, elsewhere)] * times]
     prompts = read_prompts(known)
     arrived = prompts.arrived
     named = _named(found, {}, arrived)
@@ -65,6 +67,19 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     explained = _explained(causes)
     left = [case for case in known if not case.passed and id(case) not in explained]
     return sorted(_joined(causes), key=lambda each: (-len(each.entries), -len(each.together))), left
+
+
+def _weighed(cases: Sequence[Case]) -> Iterator[tuple[Case, int]]:
+    """All failed cases, and right ones with the number of them that each stands for: they only tell what is usual."""
+    right = 0
+    each_for = -(-sum(case.passed for case in cases) // MOST_RIGHT) or 1
+    for case in cases:
+        if not case.passed:
+            yield case, 1
+            continue
+        if right % each_for == 0:
+            yield case, each_for
+        right += 1
 
 
 def _joined(causes: Iterable[Cause]) -> list[Cause]:
