@@ -120,7 +120,7 @@ class Diagnosis:
         return f"{len(row.lines):5} {row.title}, {share:.0f} % of the loss; {row.proof}"
 
     def command(self, row: Named, run: str = "RUN", data: str = "auto") -> str:
-        """The next experiment: these entries again, with one thing changed. A file does not say who was asked."""
+        """The next experiment: these entries again, with one thing changed. A file does not say which model it was."""
         named = shlex.quote(f"{run}#{self.model}" if self.one_of_several and "#" not in run else run)
         of = f" --data {shlex.quote(data)}" if data != "auto" else ""
         if self.asked:
