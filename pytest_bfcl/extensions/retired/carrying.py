@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
-from pytest_bfcl.extensions.sql.tables import Outcome
+from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name

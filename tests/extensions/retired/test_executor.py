@@ -17,7 +17,7 @@ from pytest_bfcl.extensions.retired.carrying import NotAQuery, statement_of
 from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS, NETWORK_FUNCTIONS
 from pytest_bfcl.extensions.retired.execution.functions.science import formula
 from pytest_bfcl.extensions.retired.execution.pool import Executor
-from pytest_bfcl.extensions.sql.tables import KINDS, Outcome
+from pytest_bfcl.extensions.sql import KINDS, Outcome
 from pytest_bfcl.transcript import Reply
 from tests.patience import patience
 

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_bfcl.confined import Stopped, Worker
 from pytest_bfcl.confined.process import WALL_SECONDS
 from pytest_bfcl.extensions.retired.execution.worker import SERVICE
-from pytest_bfcl.extensions.sql.tables import Outcome
+from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from pytest_bfcl.confined import Service
 from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS
-from pytest_bfcl.extensions.sql.tables import Outcome, query
+from pytest_bfcl.extensions.sql import Outcome, query
 from pytest_bfcl.json_types import Parsed
 
 SERVICE = Service("pytest_bfcl.extensions.retired.execution.worker", "carries out calls")

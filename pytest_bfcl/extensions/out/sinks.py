@@ -1,6 +1,7 @@
-"""A run at Weights & Biases: progress during the run, scores with intervals and a table at its end.
+"""A run in progress in other tools: ``--bfcl-report wandb``, ``--bfcl-report otel``.
 
-Project and entity are wandb's own variables, or ``WANDB_BFCL_PROJECT=ENTITY:PROJECT`` as for bfcl-eval. With
+Weights & Biases gets progress during the run, and scores with intervals and a table at its end. Project and entity are
+wandb's own variables, or ``WANDB_BFCL_PROJECT=ENTITY:PROJECT`` as for bfcl-eval. With
 ``WANDB_MODE=offline`` everything goes to a folder, for `wandb sync`.
 """
 
@@ -11,17 +12,47 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extras import require
 from pytest_bfcl.scoring.score_record import score_records
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.runs.summary_types import Summary
-    from pytest_bfcl.session.sinks import SinkRun
+    from pytest_bfcl.session.sinks import Sink, SinkRun
+
 
 EVERY_S = 2.0
 """How often progress is sent."""
 PROJECT = "pytest-bfcl"
 COLUMNS = ("model", "score", "percent", "low95", "high95", "entries", "note")
+
+
+class Wandb:
+    """Weights & Biases."""
+
+    @staticmethod
+    def check() -> None:
+        """Raises `UsageError` without the extra."""
+        require("wandb", "--bfcl-report wandb")
+
+    def __call__(self, run: SinkRun) -> Sink:
+        """Begin a run there."""
+        return WandbSink(run)
+
+
+class Otel:
+    """OpenTelemetry spans, sent as OTLP."""
+
+    @staticmethod
+    def check() -> None:
+        """Raises `UsageError` without the extra."""
+        require("otel", "--bfcl-report otel")
+
+    def __call__(self, run: SinkRun) -> Sink:
+        """Open an exporter to the place of the usual variables (OTEL_EXPORTER_OTLP_…)."""
+        from pytest_bfcl.extensions.out.span_sink import OtelSink
+
+        return OtelSink(run)
 
 
 class WandbSink:
@@ -73,3 +104,6 @@ class WandbSink:
             if judged:
                 told[f"{model}/correct so far"] = 100 * counts["passed"] / judged
         self._run.log(told)
+
+
+wandb, otel = Wandb(), Otel()

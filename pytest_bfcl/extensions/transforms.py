@@ -1,4 +1,6 @@
-"""The transforms: each returns the changed fields, by chance that the entry's id seeds.
+"""Rephrased entries: transforms, and the reports that distracting tools return (docs/robustness.md).
+
+Each transform returns the changed fields, by chance that the entry's id seeds.
 
 Right answers stay right: a renamed tool or parameter also gets its new name in held-out documents and answers.
 Simulators keep their own names. Calls are translated where they are executed
@@ -14,7 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc, Renames
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import parse_expression
+from pytest_bfcl.simulators.toolkit import Simulator
 
 
 def renamed(entry: Entry, renames: Renames) -> dict[str, Any]:
@@ -223,3 +227,37 @@ def _reworded_question(entry: Entry, change: Callable[[str], str]) -> list[Any]:
 def _loose(text: str, chance: random.Random) -> str:
     parts = re.split(r"( )", text)
     return "  " + "".join(part if part != " " else chance.choice((" ", "  ", "   ", " \n")) for part in parts) + " \n"
+
+
+class UsageReports(Simulator):
+    """The distractors' results, which do not help the task.
+
+    ``config``: ``tools``, name of the report → name of the tool it reports on. It has no state to compare.
+    """
+
+    name = "UsageReports"
+    summary = "Reports on how tools are used."
+
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
+        """Set the available reports."""
+        self._reports: Parsed = dict(config.get("tools") or {})
+
+    @classmethod
+    def writes(cls, method: str) -> bool:
+        """A report changes nothing."""
+        return False
+
+    def offers(self, method: str) -> bool:
+        """Whether there is a report of this name."""
+        return method in self._reports
+
+    def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Fields | None = None) -> Any:
+        """The report: the tool was not used. Raises `NameError` and `TypeError` like any tool."""
+        if method not in self._reports:
+            raise NameError(f"{self.name} has no function named {method!r}")
+        report: Callable[..., Parsed] = self._report
+        return report(self._reports[method], *args, **(kwargs or {}))
+
+    @staticmethod
+    def _report(tool: str, days: int = 30) -> Parsed:
+        return {"tool": tool, "days": days, "uses": 0, "users": []}
