@@ -46,7 +46,7 @@ Kind = Literal[
 - ``fetched``: ``embeddings``: ``(source, force=) -> lines to say``, for ``pytest-bfcl fetch --embeddings``.
 - ``worlds``: executes the calls of entries on servers (`pytest_bfcl.conversation.engine`).
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
-- ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).
+- ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.execution.SimulatorSet`).
 - ``searches``: ``serpapi``: ``() -> SearchProvider``, the live one of ``--bfcl-search``.
 - ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving`).
 - ``boards``: reads published leaderboards (`pytest_bfcl.session.closing`).
