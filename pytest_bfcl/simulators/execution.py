@@ -55,8 +55,8 @@ BUILT_IN: Mapping[str, str] = {
     "TradingBot": "simulators.trading_bot",
     "TravelAPI": "simulators.travel_api",
     "VehicleControlAPI": "simulators.vehicle_control_api",
-    "MemoryAPI_kv": "agentic.memory_kv",
-    "MemoryAPI_rec_sum": "agentic.memory_rec_sum",
+    "MemoryAPI_kv": "agentic.memories",
+    "MemoryAPI_rec_sum": "agentic.memories",
     "WebSearchAPI": "agentic.web_search",
 }
 """Class name in entries → module that defines it."""

@@ -15,9 +15,9 @@ from pytest_bfcl.extensions.boards.stability import repeat_notes, stability
 from pytest_bfcl.extensions.boards.stability_verb import TEMPLATE as STABILITY
 from pytest_bfcl.extensions.boards.stability_verb import stability_values
 from pytest_bfcl.extensions.boards.standings import Contestant, contestants, with_distinct_names
-from pytest_bfcl.extensions.lab.auditing import pages as audits_of
-from pytest_bfcl.extensions.lab.auditing.rules import Defect
-from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
+from pytest_bfcl.extensions.lab import pages as audits_of
+from pytest_bfcl.extensions.lab.rules import Defect
+from pytest_bfcl.extensions.lab.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.live import LiveRun

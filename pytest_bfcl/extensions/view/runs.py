@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pytest_bfcl.extensions.lab.auditing.pages import LINES_FILE as AUDIT_FILE
+from pytest_bfcl.extensions.lab.pages import LINES_FILE as AUDIT_FILE
 from pytest_bfcl.extensions.view.index import RunIndex, StaleIndexError, Stamp, open_index
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id

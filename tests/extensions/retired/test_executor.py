@@ -14,9 +14,9 @@ import pytest
 
 from pytest_bfcl.decoding import decode_reply
 from pytest_bfcl.extensions.retired.carrying import NotAQuery, statement_of
-from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS, NETWORK_FUNCTIONS
-from pytest_bfcl.extensions.retired.execution.functions.science import formula
-from pytest_bfcl.extensions.retired.execution.pool import Executor
+from pytest_bfcl.extensions.retired.functions import FUNCTIONS, NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.retired.functions.science import formula
+from pytest_bfcl.extensions.retired.pool import Executor
 from pytest_bfcl.extensions.sql import KINDS, Outcome
 from pytest_bfcl.transcript import Reply
 from tests.patience import patience

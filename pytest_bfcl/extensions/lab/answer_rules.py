@@ -9,9 +9,9 @@ from datetime import date
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.lab.auditing.literals import Pool, dates, listed, literals, numbers, words
-from pytest_bfcl.extensions.lab.auditing.request_rules import messages_text
-from pytest_bfcl.extensions.lab.auditing.rules import Defect
+from pytest_bfcl.extensions.lab.literals import Pool, dates, listed, literals, numbers, words
+from pytest_bfcl.extensions.lab.request_rules import messages_text
+from pytest_bfcl.extensions.lab.rules import Defect
 from pytest_bfcl.json_types import Fields
 
 DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
-from pytest_bfcl.extensions.lab.auditing.rules import RULES
+from pytest_bfcl.extensions.lab.answer_rules import answer_defects
+from pytest_bfcl.extensions.lab.rules import RULES
 from pytest_bfcl.rescoring import open_data
 
 CASES: list[tuple[str | None, str, str, dict[str, Any], list[Any]]] = [

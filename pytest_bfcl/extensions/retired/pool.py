@@ -1,4 +1,8 @@
-"""Worker processes that execute calls: started on demand, kept between calls."""
+"""Worker processes that execute calls: started on demand, kept between calls.
+
+Only they execute calls for a model, with limits on time, memory and system calls. The conversation stores the results
+in the transcript; checkers judge them and execute nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import Any
 
 from pytest_bfcl.confined import Stopped, Worker
 from pytest_bfcl.confined.process import WALL_SECONDS
-from pytest_bfcl.extensions.retired.execution.worker import SERVICE
+from pytest_bfcl.extensions.retired.worker import SERVICE
 from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call
@@ -49,7 +53,7 @@ class Executor:
         return self._ask({"call": name, "arguments": dict(arguments)})
 
     def query(self, tables: Fields, statement: str) -> Outcome:
-        """One SQL statement on fresh tables (`execution.tables`)."""
+        """One SQL statement on fresh tables (`pytest_bfcl.extensions.sql`)."""
         return self._ask({"sql": statement, "tables": dict(tables)})
 
     def close(self) -> None:

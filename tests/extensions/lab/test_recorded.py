@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.loading import DataSet
-from tests.extensions.lab.proving import recorded as proof
-from tests.extensions.lab.proving.recorded import PARTS, REPOSITORY, Recorded, read, text_of, verdicts, written
+from tests.extensions.lab import recorded as proof
+from tests.extensions.lab.recorded import PARTS, REPOSITORY, Recorded, read, text_of, verdicts, written
 
 ROW = re.compile(r"\| [^|]+ \| [^|]*\| \**[\d,]+")
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.conversation.services import skip_reason
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
-from pytest_bfcl.extensions.lab.auditing.request_rules import OWN_ONLY, entry_defects, request_defects
-from pytest_bfcl.extensions.lab.auditing.rules import Defect
-from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts, run_defects
-from pytest_bfcl.extensions.lab.auditing.schema_rules import schema_defects
-from pytest_bfcl.extensions.lab.auditing.set_rules import (
+from pytest_bfcl.extensions.lab.answer_rules import answer_defects
+from pytest_bfcl.extensions.lab.request_rules import OWN_ONLY, entry_defects, request_defects
+from pytest_bfcl.extensions.lab.rules import Defect
+from pytest_bfcl.extensions.lab.run_rules import Attempts, run_defects
+from pytest_bfcl.extensions.lab.schema_rules import schema_defects
+from pytest_bfcl.extensions.lab.set_rules import (
     agentic_defects,
     duplicate_defects,
     sibling_defects,

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.opening import bundled_root
-from pytest_bfcl.extensions.lab.auditing.audit import audit
-from pytest_bfcl.extensions.lab.auditing.rules import RULES, Defect, known_issues_toml
+from pytest_bfcl.extensions.lab.audit import audit
+from pytest_bfcl.extensions.lab.rules import RULES, Defect, known_issues_toml
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.settings import Settings
-from tests.extensions.lab.auditing.test_answer_rules import CASES as ASKED
+from tests.extensions.lab.test_answer_rules import CASES as ASKED
 
 Line = dict[str, Any]
 Plant = Callable[[Line], None]

@@ -20,9 +20,9 @@ from pytest_bfcl.plain_text import say
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.extensions.lab.auditing.pages import FindingPage
-    from pytest_bfcl.extensions.lab.auditing.rules import Defect
-    from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts
+    from pytest_bfcl.extensions.lab.pages import FindingPage
+    from pytest_bfcl.extensions.lab.rules import Defect
+    from pytest_bfcl.extensions.lab.run_rules import Attempts
 
 TOML = "known_issues.toml"
 ITEMS = "items.csv"
@@ -50,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
     """Audit, print, write; 1 if there are defects."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset.categories import resolve_categories
-    from pytest_bfcl.extensions.lab.auditing.audit import audit
-    from pytest_bfcl.extensions.lab.auditing.rules import RULES
-    from pytest_bfcl.extensions.lab.auditing.run_rules import read_attempts, too_few
+    from pytest_bfcl.extensions.lab.audit import audit
+    from pytest_bfcl.extensions.lab.rules import RULES
+    from pytest_bfcl.extensions.lab.run_rules import read_attempts, too_few
     from pytest_bfcl.rescoring import open_data
     from pytest_bfcl.runs.lines import LeftOut
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(found: Sequence[Defect]) -> None:
-    from pytest_bfcl.extensions.lab.auditing.rules import RULES
+    from pytest_bfcl.extensions.lab.rules import RULES
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.tables import Table
 
@@ -97,9 +97,9 @@ def _print(found: Sequence[Defect]) -> None:
 
 
 def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequence[Attempts]) -> None:
-    from pytest_bfcl.extensions.lab.auditing.pages import write_audit_pages
-    from pytest_bfcl.extensions.lab.auditing.rules import items_csv, known_issues_toml
-    from pytest_bfcl.extensions.lab.auditing.run_rules import item_fits
+    from pytest_bfcl.extensions.lab.pages import write_audit_pages
+    from pytest_bfcl.extensions.lab.rules import items_csv, known_issues_toml
+    from pytest_bfcl.extensions.lab.run_rules import item_fits
     from pytest_bfcl.runs.directory import is_run
     from pytest_bfcl.runs.lines import staged
     from pytest_bfcl.runs.paths import write_here
@@ -122,7 +122,7 @@ def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequen
 
 
 def _page(defect: Defect, entries: Mapping[str, Entry], runs: Sequence[Attempts]) -> FindingPage:
-    from pytest_bfcl.extensions.lab.auditing.pages import FindingPage
+    from pytest_bfcl.extensions.lab.pages import FindingPage
 
     rule = defect.rule
     return FindingPage(

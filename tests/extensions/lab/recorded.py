@@ -1,6 +1,6 @@
 """Everything recorded of the reference, judged again: the proof in docs/fidelity.md.
 
-    python -m tests.extensions.lab.proving.recorded -o docs/fidelity.md
+    python -m tests.extensions.lab.recorded -o docs/fidelity.md
 
 `make proof` runs it where the recorded data are (``PYTEST_BFCL_GOLDEN``, else ``../shared/golden``) and the official
 set is fetched. What counts as equal is what the tests of each room say.
@@ -24,8 +24,8 @@ from typing import Any
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.proving.folder import prove_folder
-from pytest_bfcl.extensions.lab.proving.proof import (
+from pytest_bfcl.extensions.lab.official_folder import prove_folder
+from pytest_bfcl.extensions.lab.proof import (
     CRASH,
     EVALUATED,
     FAILED_REQUEST,
@@ -38,7 +38,7 @@ from pytest_bfcl.extensions.lab.proving.proof import (
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
 
-REPOSITORY = Path(__file__).resolve().parents[4]
+REPOSITORY = Path(__file__).resolve().parents[3]
 ABOUT = (
     "Made by `make proof`: every recorded output, conversation and reply is judged, played or decoded again and "
     "compared with what the reference (bfcl-eval 2026.3.23, unless said otherwise) made of it. "

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.proving.folder import prove_folder
-from pytest_bfcl.extensions.lab.proving.proof import Part, proof_markdown
+from pytest_bfcl.extensions.lab.official_folder import prove_folder
+from pytest_bfcl.extensions.lab.proof import Part, proof_markdown
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.lines import LeftOut
 from pytest_bfcl.session.evaluation import open_data, run
@@ -205,7 +205,7 @@ def test_what_cannot_be_proved_is_refused(folder: Path, data: DataSet, tmp_path:
 
 
 def test_markdown_counts_and_lists_bounded() -> None:
-    from pytest_bfcl.extensions.lab.proving.proof import UNKNOWN, Difference
+    from pytest_bfcl.extensions.lab.proof import UNKNOWN, Difference
 
     part = Part("a|b", "verdict", 100, [Difference(f"x_{n}", "passed", "<b>", UNKNOWN) for n in range(50)])
     text = proof_markdown([part], "Title")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.lab.auditing.rules import ItemFit, fit_items
-from pytest_bfcl.extensions.lab.auditing.run_rules import (
+from pytest_bfcl.extensions.lab.rules import ItemFit, fit_items
+from pytest_bfcl.extensions.lab.run_rules import (
     Attempt,
     Attempts,
     family_of,

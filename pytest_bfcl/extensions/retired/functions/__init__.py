@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pytest_bfcl.extensions.retired.execution.functions import numbers, science
+from pytest_bfcl.extensions.retired.functions import numbers, science
 
 Function = Callable[..., Any]
 

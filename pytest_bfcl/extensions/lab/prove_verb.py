@@ -21,7 +21,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.lab.proving.proof import Part
+    from pytest_bfcl.extensions.lab.proof import Part
 
 SUMMARY = "judge an official folder again and compare with its scores"
 
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print or write the proof; 1 if a difference is unexplained."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.extensions.lab.proving.folder import prove_folder
-    from pytest_bfcl.extensions.lab.proving.proof import proof_markdown
+    from pytest_bfcl.extensions.lab.official_folder import prove_folder
+    from pytest_bfcl.extensions.lab.proof import proof_markdown
     from pytest_bfcl.rescoring import open_data
     from pytest_bfcl.runs.lines import LeftOut
     from pytest_bfcl.runs.unpacked import is_packed, unpacked

@@ -15,7 +15,7 @@ from pytest_bfcl.checkers.entries import ran_away
 from pytest_bfcl.checkers.reasons import FORCED_END
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.boards.official_files import find_entry, official_reason, official_valid
-from pytest_bfcl.extensions.lab.proving.proof import (
+from pytest_bfcl.extensions.lab.proof import (
     EARLIER_RELEASE,
     FAILED_REQUEST,
     HEADER,

@@ -11,11 +11,11 @@ import json
 from collections.abc import Callable, Mapping
 
 from pytest_bfcl.confined import Service
-from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS
+from pytest_bfcl.extensions.retired.functions import FUNCTIONS
 from pytest_bfcl.extensions.sql import Outcome, query
 from pytest_bfcl.json_types import Parsed
 
-SERVICE = Service("pytest_bfcl.extensions.retired.execution.worker", "carries out calls")
+SERVICE = Service("pytest_bfcl.extensions.retired.worker", "carries out calls")
 
 
 def opened() -> Callable[[str], str]:

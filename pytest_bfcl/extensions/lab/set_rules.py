@@ -13,10 +13,10 @@ from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.auditing.literals import Pool, literals, texts_in
-from pytest_bfcl.extensions.lab.auditing.request_rules import messages_text
-from pytest_bfcl.extensions.lab.auditing.rules import Defect
-from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
+from pytest_bfcl.extensions.lab.literals import Pool, literals, texts_in
+from pytest_bfcl.extensions.lab.request_rules import messages_text
+from pytest_bfcl.extensions.lab.rules import Defect
+from pytest_bfcl.extensions.lab.schema_rules import misfits
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.simulators import CallRefused, split_call
 from pytest_bfcl.simulators.execution import ParsedCall

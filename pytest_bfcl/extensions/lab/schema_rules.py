@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.lab.auditing.rules import Defect
+from pytest_bfcl.extensions.lab.rules import Defect
 from pytest_bfcl.json_types import Fields, Parsed
 
 _KINDS: Mapping[str, tuple[type, ...]] = {

@@ -12,8 +12,8 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.schemas import Finding
-from pytest_bfcl.extensions.lab.auditing.literals import FACTORS, dates, literals, numbers, texts_in
-from pytest_bfcl.extensions.lab.auditing.rules import Defect
+from pytest_bfcl.extensions.lab.literals import FACTORS, dates, literals, numbers, texts_in
+from pytest_bfcl.extensions.lab.rules import Defect
 from pytest_bfcl.extensions.own.own_entry import lint_entry, words
 
 _BY_MESSAGE: tuple[tuple[str, str], ...] = (

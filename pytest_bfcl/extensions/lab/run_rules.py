@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.lab.auditing.rules import Defect, ItemFit, fit_items
+from pytest_bfcl.extensions.lab.rules import Defect, ItemFit, fit_items
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import score_lines
