@@ -21,9 +21,8 @@ from pytest_bfcl.extensions.lab.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.live import LiveRun
-from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun
+from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun, RunSummary, summary_now
 from pytest_bfcl.extensions.view.store import Store
-from pytest_bfcl.extensions.view.summaries import RunSummary, summary_now
 from pytest_bfcl.extensions.wire import outcome as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
