@@ -1,7 +1,7 @@
 """Causes of a run's failures: recurring differences, each undone and judged again.
 
-A cause is named if a difference recurs as its kind requires (`catalog`) and the entries are right after it is undone.
-Entries that no undoing makes right stay unexplained.
+A cause is named if a difference recurs as its kind requires (`cause.KINDS`) and the entries are right after it is
+undone. Entries that no undoing makes right stay unexplained.
 """
 
 from __future__ import annotations

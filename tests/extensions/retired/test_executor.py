@@ -24,7 +24,7 @@ from tests.patience import patience
 NAMES = [
     "__import__", "eval", "exec", "open", "os.system", "subprocess.run", "system", "compile", "getattr", "print",
     "breakpoint", "__builtins__", "globals", "math_gcd.__globals__", "math_gcd.__code__", "FUNCTIONS", "main", "",
-    "formula", "_limit", "numbers.math_gcd", "pytest_bfcl.execution.pool.Executor", "\x00", "math_gcd\n", "É",
+    "formula", "_limit", "numbers.math_gcd", "pytest_bfcl.extensions.retired.pool.Executor", "\x00", "math_gcd\n", "É",
 ]  # fmt: skip
 """Not in the table, whatever the arguments are."""
 

@@ -105,7 +105,7 @@ def calculate_electrostatic_potential_energy(charge: float, voltage: float) -> f
 
 
 def estimate_derivative(function: str, x: float) -> float:
-    """Difference quotient at ``x`` of a formula given as ``lambda x: …`` (read, never run: `execution.formula`)."""
+    """Difference quotient at ``x`` of a formula given as ``lambda x: …`` (read, never run: `formula`)."""
     evaluate = formula(function)
     return (evaluate(x + STEP) - evaluate(x)) / STEP
 
