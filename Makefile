@@ -228,7 +228,7 @@ docs: $(DOCS)
 # Needs the recorded data (PYTEST_BFCL_GOLDEN) and the fetched official set; half a minute on one core.
 CHECK ?=
 proof: $(STAMP)
-	$(BIN)/python -m tests.extensions.lab.proving.recorded $(CHECK)
+	$(BIN)/python -m tests.extensions.lab.recorded $(CHECK)
 
 lint: $(STAMP)
 	$(BIN)/python scripts/style.py

@@ -31,7 +31,7 @@ Kind = Literal[
 - ``forms``: the same under ``VERB.FORM``: a further form of a verb, ``pytest-bfcl VERB FORM …``.
 - ``checks``: test items besides the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.collection`).
 - ``feeders``: other places that hold conversations and judge lines (`pytest_bfcl.session.feeders`).
-- ``fixtures``: the fixture ``ask`` (`pytest_bfcl.plugin.own_tests`).
+- ``fixtures``: the fixture ``ask`` (`pytest_bfcl.plugin.fixtures`).
 - ``models``: a provider: ``(spec, settings, mode) -> Model``.
 - ``apis``: ``completions``: ``(spec, settings, mode) -> Api``, whose ``digest(path)`` distinguishes templates.
 - ``categories``: executes and judges the calls of a group of categories (`pytest_bfcl.checkers.plugged`).
@@ -46,7 +46,7 @@ Kind = Literal[
 - ``fetched``: ``embeddings``: ``(source, force=) -> lines to say``, for ``pytest-bfcl fetch --embeddings``.
 - ``worlds``: executes the calls of entries on servers (`pytest_bfcl.conversation.engine`).
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
-- ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).
+- ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.execution.SimulatorSet`).
 - ``searches``: ``serpapi``: ``() -> SearchProvider``, the live one of ``--bfcl-search``.
 - ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving`).
 - ``boards``: reads published leaderboards (`pytest_bfcl.session.closing`).

@@ -26,7 +26,7 @@ from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.scoring.aggregate import FORMULAS
 from pytest_bfcl.scoring.model_info import find_info, read_model_info
 from pytest_bfcl.scoring.statistics import Z95, PairTally
-from pytest_bfcl.simulators import registry
+from pytest_bfcl.simulators import execution
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = sorted((ROOT / "docs").glob("*.md"))
@@ -54,7 +54,7 @@ def pytest_command(*arguments: str) -> list[str]:
 def test_every_python_block_runs(block: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block that begins with ``# conftest.py`` serves a run, one with tests is tested, any other is a script."""
     monkeypatch.syspath_prepend(str(ROOT))
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    monkeypatch.setattr(execution, "_registered", dict(execution._registered))
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
     if block.startswith("# conftest.py"):
         pytester.makeconftest(block)

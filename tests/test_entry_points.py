@@ -13,7 +13,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats import table
 from pytest_bfcl.models import registry as models
 from pytest_bfcl.reporting.sources import tell_listeners
-from pytest_bfcl.simulators import registry as simulators
+from pytest_bfcl.simulators import execution as simulators
 
 ODD = ("a b", "x\n::error::y", "\x1b[31mred", "../up", "", "-x", "n" * 65, "é", "a/b", "a:b", "a@b", "a\x00")
 

@@ -45,7 +45,7 @@ def check_literal(
 def _converted(text: str, kind: ParameterType, language: Language, rules: RuleSet) -> Any:
     """The text as a value: by the reference's patterns, or under C13 and C14 as a literal of the language."""
     if _RULES[language] in rules:
-        from pytest_bfcl.syntax.java_literals import java_value
+        from pytest_bfcl.syntax.java import java_value
         from pytest_bfcl.syntax.javascript import javascript_value
 
         return (java_value if language == "java" else javascript_value)(text, kind.schema)

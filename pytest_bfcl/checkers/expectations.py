@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import reasons
-from pytest_bfcl.checkers.answer import contains_answer, last_message
+from pytest_bfcl.checkers.agentic import contains_answer, last_message
 from pytest_bfcl.checkers.ast import augment
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import AnswerDetails, EndDetails, ServerDetails

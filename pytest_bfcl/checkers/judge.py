@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.checkers import advice, reasons
-from pytest_bfcl.checkers.answer import check_answer
+from pytest_bfcl.checkers.agentic import check_answer
 from pytest_bfcl.checkers.ast import CallRules, check_calls
 from pytest_bfcl.checkers.corrected import (
     CORRECTED,

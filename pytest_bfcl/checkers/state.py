@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.agentic import WEB, RecordedWeb, recorded_results
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails, plain
 from pytest_bfcl.checkers.entries import calls_behind, is_error, missing_results, ran_away, turn_calls, was_forced
-from pytest_bfcl.checkers.recorded_web import WEB, RecordedWeb, recorded_results
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import parted

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.conversation import history, prompts
-from pytest_bfcl.conversation.formats import Speech, next_ids
 from pytest_bfcl.conversation.history import read_calls
+from pytest_bfcl.conversation.prompts import Speech, next_ids
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.dataset.expansion import with_hints
 from pytest_bfcl.models.base import Request

@@ -20,7 +20,7 @@ from pytest_bfcl.run_options import OPTIONS
 @pytest.fixture
 def bfcl_ask(request: pytest.FixtureRequest) -> Any:
     """Send a request to the model under test: ``reply = bfcl_ask("…", tools=[f, g])``; ``await`` it in async tests."""
-    from pytest_bfcl.plugin.own_tests import asker_of
+    from pytest_bfcl.plugin.fixtures import asker_of
 
     return asker_of(request)
 
@@ -91,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
             refuse_without_model(config)
             if config.getoption("bfcl_record"):
-                from pytest_bfcl.plugin.own_tests import own_tests
+                from pytest_bfcl.plugin.fixtures import own_tests
 
                 with pytest_internals.users_mistakes():
                     own_tests().register_recording(config)

@@ -13,10 +13,9 @@ from pytest_bfcl.plugin.collection import CheckSet, Collection, LastFailedGuard,
 from pytest_bfcl.plugin.contenders import contenders_of, variants_of
 from pytest_bfcl.plugin.conversations import Conversations
 from pytest_bfcl.plugin.failure_repr import Folded
-from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
+from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of, own_tests
 from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
-from pytest_bfcl.plugin.own_tests import own_tests
 from pytest_bfcl.plugin.protocol import ItemProtocol
 from pytest_bfcl.plugin.results import GcThresholds, KeptReports, Results
 from pytest_bfcl.plugin.session import HOSTS, SESSION, Session, earlier_parts, run_of, run_path

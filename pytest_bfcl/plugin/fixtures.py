@@ -3,6 +3,8 @@
 A project brings its model as its own fixture ``model``. It is sync or async, of any scope, and returns an adapter, an
 object with ``generate`` or a function (see `pytest_bfcl.models.callable.as_model`). Its own ``bfcl_model`` takes
 precedence. Its own ``transcript`` does not concern us.
+
+The fixture ``ask`` and its recordings are an extension's (docs/own_tests.md).
 """
 
 from __future__ import annotations
@@ -10,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pytest
 
+from pytest_bfcl import entry_points
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.conversations import Loop, has_asyncio, loop_fixture
 from pytest_bfcl.plugin.nodes import OWN_MODEL, USERS_MODEL
@@ -155,3 +159,27 @@ def _driven(function: Any, loop: Loop, request: pytest.FixtureRequest) -> Any:
 
     del stand_in.__wrapped__  # or it would still look like a coroutine function
     return stand_in
+
+
+class OwnTests(Protocol):
+    """The module that the entry point ``ask`` of the group ``pytest_bfcl.fixtures`` names."""
+
+    def asker_of(self, request: pytest.FixtureRequest) -> Any:
+        """The value of a test's fixtures ``ask`` and ``bfcl_ask``."""
+
+    def register_recording(self, config: pytest.Config, stop: Callable[[str], None] = ...) -> None:
+        """Record requests if selected; ``stop`` ends the session with a reason."""
+
+
+def own_tests() -> OwnTests:
+    """Raises `UsageError` if no installed package provides it."""
+    return cast("OwnTests", entry_points.require("fixtures", "ask", "the fixture ask with its recordings"))
+
+
+def asker_of(request: pytest.FixtureRequest) -> Any:
+    """The fixtures' value; fails the test if no extension has it."""
+    try:
+        found = own_tests()
+    except UsageError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    return found.asker_of(request)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.replies.messages import read_message, speaker_of
-from pytest_bfcl.replies.parts import kind_of, words_of
+from pytest_bfcl.replies.messages import kind_of, read_message, speaker_of, words_of
 from pytest_bfcl.replies.shapes import CALL_KINDS, UnknownShape, fields_of, is_call, plain, sequence, unknown, word
 from pytest_bfcl.transcript import ToolCall
 

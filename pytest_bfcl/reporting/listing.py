@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 from pytest_bfcl.explaining.headlines import ALIKE, NAMED, error_text, headline, sign_of
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.reporting.links import ENTRIES, model_suffix, page_name, safe_id
-from pytest_bfcl.reporting.rendering import embedded_json
+from pytest_bfcl.reporting.rendering import ENTRIES, embedded_json, model_suffix, page_name, safe_id
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -12,8 +12,8 @@ from pytest_bfcl.explaining.headlines import ids_text
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting import rendering, scores
-from pytest_bfcl.reporting.links import documentation_of
 from pytest_bfcl.reporting.listing import Alike, Listing
+from pytest_bfcl.reporting.rendering import documentation_of
 from pytest_bfcl.reporting.sources import Questions, Section
 from pytest_bfcl.reporting.tables import Table
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.functions import described
+from pytest_bfcl.reporting.chat import described
 from pytest_bfcl.reporting.rendering import write_page
 from pytest_bfcl.tools.schemas import json_text
 

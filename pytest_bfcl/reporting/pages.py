@@ -15,10 +15,9 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.chat import chat, clipped, timeline
-from pytest_bfcl.reporting.functions import Documentation, as_json
-from pytest_bfcl.reporting.links import rerun_command
+from pytest_bfcl.reporting.chat import Documentation, as_json, chat, clipped, timeline
 from pytest_bfcl.reporting.listing import total_of
+from pytest_bfcl.reporting.rendering import rerun_command
 from pytest_bfcl.reporting.sources import results_again, stored_memory, transcript_of
 from pytest_bfcl.runs.results import record_key
 from pytest_bfcl.runs.transcripts import Transcripts

@@ -15,7 +15,6 @@ from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview, rendering
-from pytest_bfcl.reporting.links import ENTRIES, is_packed, models_apart, page_name
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.markdown import append_step_summary
 from pytest_bfcl.reporting.packing import PAGES_A_SHARD, Shards
@@ -29,6 +28,7 @@ from pytest_bfcl.reporting.pages import (
     packed_values,
     stored_of,
 )
+from pytest_bfcl.reporting.rendering import ENTRIES, is_packed, models_apart, page_name
 from pytest_bfcl.reporting.sources import Data, questions, sections_of, tell_listeners
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.summary_types import Summary

@@ -1,7 +1,9 @@
 """Simulators: the stateful APIs of multi-turn and agentic entries, and the safe execution of call texts."""
 
-from pytest_bfcl.simulators.execution import CallExecutor, CallRefused, ParsedCall, split_call
-from pytest_bfcl.simulators.registry import (
+from pytest_bfcl.simulators.execution import (
+    CallExecutor,
+    CallRefused,
+    ParsedCall,
     create_simulator,
     documents_of,
     register_simulator,
@@ -10,6 +12,7 @@ from pytest_bfcl.simulators.registry import (
     simulator_names,
     simulator_set,
     source_digests,
+    split_call,
 )
 from pytest_bfcl.simulators.toolkit import ERROR_PREFIX, Oversized, Simulator, serialise, tool
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bfcl.checkers import judge, judge_both
-from pytest_bfcl.checkers.answer import contains_answer, normalise
+from pytest_bfcl.checkers.agentic import contains_answer, normalise
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.transcript import Mode, Reply, Step, ToolCall, Transcript, Turn

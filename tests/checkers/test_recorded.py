@@ -26,7 +26,7 @@ from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.plain_text import cut
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.syntax.java_literals import java_value
+from pytest_bfcl.syntax.java import java_value
 from pytest_bfcl.syntax.javascript import javascript_value
 from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn

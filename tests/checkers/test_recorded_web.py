@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.checkers.recorded_web import NotLookedUp, RecordedWeb, recorded_results
+from pytest_bfcl.checkers.agentic import NotLookedUp, RecordedWeb, recorded_results
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.conversation.formats import Speech
+from pytest_bfcl.conversation.prompts import Speech
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
 from tests.conversation.worlds import TEXTS, Listed, shelf_entry

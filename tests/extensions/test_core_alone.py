@@ -106,7 +106,7 @@ def test_what_is_missing_is_said(core: Path) -> None:
 def test_a_declared_part_that_is_gone_is_one_sentence(core: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = core / "pytest_bfcl-0.dist-info" / "entry_points.txt"
     before = info.read_text()
-    info.write_text(f"{before}[pytest_bfcl.forms]\nvalidate.audit = pytest_bfcl.extensions.lab.auditing.verb\n")
+    info.write_text(f"{before}[pytest_bfcl.forms]\nvalidate.audit = pytest_bfcl.extensions.lab.audit_verb\n")
     try:
         done = run(core, "-m", "pytest_bfcl", "validate", "audit")
         assert done.returncode == 2

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.session.evaluation import run
-from pytest_bfcl.simulators import registry
+from pytest_bfcl.simulators import execution
 from tests.plugin.conftest import Project, project, write_lines  # noqa: F401 - a fixture
 
 KETTLE = '''
@@ -93,7 +93,7 @@ def test_mistakes_are_found_and_tools_are_described(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of a class that a hook registers; how packages offer theirs is in test_registry.py."""
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    monkeypatch.setattr(execution, "_registered", dict(execution._registered))
     project.pytester.syspathinsert()
     (project.path / "kettle.py").write_text(KETTLE)
     project.pytester.makeconftest(REGISTERS)

@@ -35,7 +35,7 @@ class Web:
         self.web = web
 
     def search(self, keywords: str, max_results: int, region: str) -> Any:
-        from pytest_bfcl.extensions.serpapi.search import organic_results
+        from pytest_bfcl.extensions.serpapi import organic_results
 
         return organic_results(self.web["search"])
 

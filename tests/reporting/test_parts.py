@@ -12,9 +12,8 @@ from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.reporting import scores
 from pytest_bfcl.reporting.chat import chat
-from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.overview import notices
-from pytest_bfcl.reporting.rendering import embedded_json, span, usd, visible
+from pytest_bfcl.reporting.rendering import embedded_json, page_name, rerun_command, span, usd, visible
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.summary import summarise

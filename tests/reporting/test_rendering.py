@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.functions import Documentation
+from pytest_bfcl.reporting.chat import Documentation
 
 RAIN = {
     "name": "rain",

@@ -216,15 +216,15 @@ def test_reasons_lead_to_what_to_do_and_to_the_documentation_of_the_release(
 ) -> None:
     from email.message import Message
 
-    from pytest_bfcl.reporting import links
+    from pytest_bfcl.reporting import rendering
 
     facts = Message()
     facts["Project-URL"] = "Documentation, https://example.org/docs/"
-    monkeypatch.setattr(links, "metadata", lambda name: facts)
-    links.documentation_of.cache_clear()
+    monkeypatch.setattr(rendering, "metadata", lambda name: facts)
+    rendering.documentation_of.cache_clear()
     made = [{**record("parallel_0", "parallel", "m@fc", "failed"), "reason": "value_error:string"}]
     write_report(stored_run(tmp_path / "run", made))
-    links.documentation_of.cache_clear()
+    rendering.documentation_of.cache_clear()
     page = (tmp_path / "run" / "index.html").read_text(encoding="utf-8")
     assert 'href="https://example.org/docs/reasons.md"' in page
     assert "<summary>what to do</summary>Compare with the allowed texts" in page

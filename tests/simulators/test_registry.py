@@ -12,8 +12,8 @@ from pytest_bfcl.simulators import (
     Simulator,
     create_simulator,
     documents_of,
+    execution,
     register_simulator,
-    registry,
     simulator_class,
     simulator_names,
     tool,
@@ -51,7 +51,7 @@ def test_unknown_classes_are_named_with_the_known_ones() -> None:
 
 
 def test_own_simulators_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_registered", {})
+    monkeypatch.setattr(execution, "_registered", {})
     assert register_simulator(Lamp) is Lamp
     assert create_simulator("Lamp", {"on": True}).public_state() == {"on": True}
     assert "Lamp" in simulator_names()
@@ -108,7 +108,7 @@ def test_documents_come_from_signature_and_docstring() -> None:
     assert Lamp.documents()[0]["parameters"]["properties"]["colours"]["default"] == ["white"]
 
 
-@pytest.mark.parametrize("class_name", [*registry.BUILT_IN, "MemoryAPI_vector"])
+@pytest.mark.parametrize("class_name", [*execution.BUILT_IN, "MemoryAPI_vector"])
 def test_every_tool_is_described_to_a_model(class_name: str) -> None:
     documents = documents_of(class_name)
     assert documents
@@ -121,7 +121,7 @@ def test_every_tool_is_described_to_a_model(class_name: str) -> None:
             assert schema["type"] in ("string", "integer", "float", "boolean", "array", "dict"), f"{where}({name})"
 
 
-@pytest.mark.parametrize("class_name", [*registry.BUILT_IN, "MemoryAPI_vector"])
+@pytest.mark.parametrize("class_name", [*execution.BUILT_IN, "MemoryAPI_vector"])
 @pytest.mark.golden
 def test_signatures_agree_with_the_official_documents(class_name: str, official: Any) -> None:
     category = {"Memory": f"memory_{class_name[10:]}", "WebSea": "web_search_base"}.get(class_name[:6])

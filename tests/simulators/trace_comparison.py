@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.simulators import Simulator, create_simulator, serialise
-from pytest_bfcl.simulators.registry import BUILT_IN
+from pytest_bfcl.simulators.execution import BUILT_IN
 
 WORDING: Mapping[str, frozenset[str]] = {
     "GorillaFileSystem": frozenset({"result"}),

@@ -1,6 +1,6 @@
 import pytest
 
-from pytest_bfcl.syntax.java_literals import java_value
+from pytest_bfcl.syntax.java import java_value
 from pytest_bfcl.syntax.javascript import javascript_value
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.python_syntax import python_literal

@@ -20,7 +20,7 @@ from pytest_bfcl.dataset.expectation import ABSENT, State
 from pytest_bfcl.dataset.inputs import link_target, short_digest, template_parts
 from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, TemplateCopy
 from pytest_bfcl.extensions.agents.pool import kill_group
-from pytest_bfcl.extensions.sql.tables import all_tables, query_file
+from pytest_bfcl.extensions.sql import all_tables, query_file
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.spread_json import json_or

@@ -16,8 +16,8 @@ from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.extensions.causes.mistakes import mistake_of
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.links import ENTRIES, page_name, place_in_index, relative_link
 from pytest_bfcl.reporting.packing import FIRST_SHARD
+from pytest_bfcl.reporting.rendering import ENTRIES, page_name, place_in_index, relative_link
 from pytest_bfcl.scoring.measurements import VERIFIED, Judged
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from pytest_bfcl.extensions.boards.standings import Contestant, Infos, contestan
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.links import relative_link
-from pytest_bfcl.reporting.rendering import percent, seconds, signed, span, usd
+from pytest_bfcl.reporting.rendering import percent, relative_link, seconds, signed, span, usd
 from pytest_bfcl.reporting.scores import formula_text, group_formula
 from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Due
-from pytest_bfcl.extensions.causes.catalog import KINDS
+from pytest_bfcl.extensions.causes.cause import KINDS
 from pytest_bfcl.extensions.causes.places import At, Context, Features, Place, Why, remove, rename, set_value
 from pytest_bfcl.extensions.causes.relations import Relation, of_texts
 from pytest_bfcl.extensions.causes.values import Leaf, same, unequal

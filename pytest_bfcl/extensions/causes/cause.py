@@ -1,18 +1,48 @@
-"""A cause of a run's failures: its kind, its places, the entries that are right once it is undone."""
+"""A cause of a run's failures: its kind, its places, the entries that are right once it is undone.
+
+Kinds have names (``catalog.toml``): whose fault each is, what happened, how often it must agree, what to try.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import Case
-from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
 from pytest_bfcl.extensions.causes.confined import Both, Where
 
+Whose = Literal["server", "template", "parser", "model", "data", "unknown"]
+Strength = Literal["sure", "habit", "loose"]
+"""``sure``: a unique trace, named whenever it recurs. ``habit``: also made by mistake, named if it is the rule.
+``loose``: like any mistake, named only if it is confined to one kind of place."""
 LEAST_SURE, LEAST = 2, 3
 """Entries that must agree before a cause is named."""
 ALWAYS, LEAST_PLACES = 0.95, 5
 """Share and number of its places in which a rule has no exceptions."""
+
+
+class Kind(NamedTuple):
+    """A kind of cause. ``title`` may contain ``{told}``, the parameter; ``next`` is a key of `NEXT`."""
+
+    whose: Whose
+    title: str
+    strength: Strength = "sure"
+    vague: bool = False
+    """Whether it only says what kind of part is wrong: a rule that foretells what is said counts more (`learning`)."""
+    next: str = "again"
+    told: Literal["if one", "apart", "only one"] = "if one"
+    """Use of the parameter: named if nearly all are equal; or each value is a cause, and single ones are one changing
+    cause; or each value is always a cause."""
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("catalog.toml").read_text(encoding="utf-8"))
+KINDS: Mapping[str, Kind] = {name: Kind(**row) for name, row in _TABLE["kinds"].items()}
+NEXT: Mapping[str, tuple[str, ...]] = {name: tuple(options) for name, options in _TABLE["next"].items()}
+"""The possible changes; the first that the run did not have is advised."""
 
 
 @dataclass

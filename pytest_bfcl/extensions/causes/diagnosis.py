@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_bfcl.collector import fewer_collections
 from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
+from pytest_bfcl.extensions.causes.cause import KINDS, NEXT
 from pytest_bfcl.extensions.causes.mistakes import mistake_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.table import find_decoder, guessed_decoder

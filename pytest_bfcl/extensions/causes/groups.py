@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pytest_bfcl.extensions.causes.catalog import KINDS
-from pytest_bfcl.extensions.causes.cause import LEAST, LEAST_PLACES, LEAST_SURE, least_entries
+from pytest_bfcl.extensions.causes.cause import KINDS, LEAST, LEAST_PLACES, LEAST_SURE, least_entries
 from pytest_bfcl.extensions.causes.confined import has_arguments, visible
 from pytest_bfcl.extensions.causes.learning import Rule
 from pytest_bfcl.extensions.causes.places import Found, Place

@@ -1,7 +1,7 @@
 """Causes of a run's failures: recurring differences, each undone and judged again.
 
-A cause is named if a difference recurs as its kind requires (`catalog`) and the entries are right after it is undone.
-Entries that no undoing makes right stay unexplained.
+A cause is named if a difference recurs as its kind requires (`cause.KINDS`) and the entries are right after it is
+undone. Entries that no undoing makes right stay unexplained.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
-from pytest_bfcl.extensions.causes.catalog import KINDS
-from pytest_bfcl.extensions.causes.cause import Cause
+from pytest_bfcl.extensions.causes.cause import KINDS, Cause
 from pytest_bfcl.extensions.causes.confined import Both, Where, confined
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part

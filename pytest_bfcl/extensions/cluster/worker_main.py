@@ -21,7 +21,7 @@ from pytest_bfcl.extensions.cluster.messages import (
     Troubled,
     WorkerConfig,
 )
-from pytest_bfcl.extensions.cluster.streamed import DriverBudget, Outbox, StreamedStore
+from pytest_bfcl.extensions.cluster.store import DriverBudget, Outbox, StreamedStore
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data

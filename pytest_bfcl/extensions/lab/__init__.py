@@ -1,1 +1,1 @@
-"""Work on data and scores: defects found and proved, official scores judged again."""
+"""Work on data and scores: defects found and proved (docs/audit.md), official scores judged again."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.checkers import reasons
-from pytest_bfcl.checkers.answer import contains_answer
+from pytest_bfcl.checkers.agentic import contains_answer
 from pytest_bfcl.checkers.corrected import rule_set
 from pytest_bfcl.checkers.details import AnswerDetails
 from pytest_bfcl.checkers.judge import judge

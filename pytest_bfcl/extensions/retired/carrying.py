@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
-from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
-from pytest_bfcl.extensions.sql.tables import Outcome
+from pytest_bfcl.extensions.retired.functions import NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
@@ -25,7 +25,7 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.extensions.retired.execution.pool import Executor
+    from pytest_bfcl.extensions.retired.pool import Executor
     from pytest_bfcl.extensions.retired.rest.local import RestProvider
 
 
@@ -126,7 +126,7 @@ class Carrier:
     @property
     def executor(self) -> Executor:
         """The worker processes."""
-        from pytest_bfcl.extensions.retired.execution.pool import Executor
+        from pytest_bfcl.extensions.retired.pool import Executor
 
         with self._lock:
             self._executor = self._executor or Executor()
@@ -223,7 +223,7 @@ def expected_calls(entry: Entry) -> list[Call]:
 
 
 def _call_functions(entry: Entry, calls: Sequence[Call], services: Carrier) -> list[Outcome]:
-    from pytest_bfcl.extensions.retired.execution.pool import MOST_CALLS
+    from pytest_bfcl.extensions.retired.pool import MOST_CALLS
 
     if len(calls) > MOST_CALLS:
         return services.executor.call_all(calls)

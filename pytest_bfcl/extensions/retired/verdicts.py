@@ -31,7 +31,7 @@ from pytest_bfcl.checkers.details import (
 from pytest_bfcl.checkers.entries import reply_of, single_turn_calls
 from pytest_bfcl.decoding import DecodeError, WrongShape, decode_reply
 from pytest_bfcl.extensions.retired import reasons
-from pytest_bfcl.extensions.sql.tables import Outcome
+from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import wire_name

@@ -205,7 +205,7 @@ class Columns:
 
     def _link(self, record: Parsed) -> str:
         """The entry's page, relative to the report."""
-        from pytest_bfcl.reporting.links import page_link
+        from pytest_bfcl.reporting.rendering import page_link
 
         models = self._models if len(self._models) > 1 else [str(record.get("model") or "")]
         return f"{quote(Path(os.path.relpath(self._run, self._folder)).as_posix())}/{page_link(record, models)}"

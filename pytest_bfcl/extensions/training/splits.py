@@ -12,8 +12,8 @@ by entries that do (connected components):
 
 The functions of simulated systems, memories and web tools are no trait, because every such entry has them. ``strict``
 makes them one, and a function's name alone decides; then few families are left. ``content``, which ``strict`` includes,
-joins families with nearly equal questions (`content.near_pairs`), and those where one conversation has all calls of the
-other.
+joins families with nearly equal questions (`training_rows.near_pairs`), and those where one conversation has all calls
+of the other.
 """
 
 from __future__ import annotations

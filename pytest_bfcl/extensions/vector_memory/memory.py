@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.agentic.memory_kv import ARCHIVAL, CORE, Limits, give_tools
+from pytest_bfcl.agentic.memories import ARCHIVAL, CORE, Limits, give_tools
 from pytest_bfcl.extensions.vector_memory.embedding import Encoder, encoder_problem, shared_encoder
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Say, Simulator, tool

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pytest_bfcl.extensions import boards
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.links import safe_id
+from pytest_bfcl.reporting.rendering import safe_id
 
 if TYPE_CHECKING:
     from jinja2 import Environment

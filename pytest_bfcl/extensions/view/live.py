@@ -17,9 +17,8 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.index import Row, RunIndex
-from pytest_bfcl.extensions.view.runs import ListedRun
+from pytest_bfcl.extensions.view.runs import ListedRun, ModelFigures, figures_of, tallies_of
 from pytest_bfcl.extensions.view.store import Store
-from pytest_bfcl.extensions.view.summaries import ModelFigures, figures_of, tallies_of
 from pytest_bfcl.reporting.rendering import percent, span
 from pytest_bfcl.reporting.tables import Cell
 from pytest_bfcl.runs.directory import RunDirectory

@@ -15,15 +15,14 @@ from pytest_bfcl.extensions.boards.stability import repeat_notes, stability
 from pytest_bfcl.extensions.boards.stability_verb import TEMPLATE as STABILITY
 from pytest_bfcl.extensions.boards.stability_verb import stability_values
 from pytest_bfcl.extensions.boards.standings import Contestant, contestants, with_distinct_names
-from pytest_bfcl.extensions.lab.auditing import pages as audits_of
-from pytest_bfcl.extensions.lab.auditing.rules import Defect
-from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
+from pytest_bfcl.extensions.lab import pages as audits_of
+from pytest_bfcl.extensions.lab.rules import Defect
+from pytest_bfcl.extensions.lab.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.live import LiveRun
-from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun
+from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun, RunSummary, summary_now
 from pytest_bfcl.extensions.view.store import Store
-from pytest_bfcl.extensions.view.summaries import RunSummary, summary_now
 from pytest_bfcl.extensions.wire import outcome as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields

@@ -14,16 +14,14 @@ from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.exchanges import exchanges
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.index import Row
-from pytest_bfcl.extensions.view.runs import ListedRun
+from pytest_bfcl.extensions.view.runs import ListedRun, ModelFigures, RunSummary, summary_now
 from pytest_bfcl.extensions.view.store import OpenedRun, Store, gaps_in, models_of, page_of
-from pytest_bfcl.extensions.view.summaries import ModelFigures, RunSummary, summary_now
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import shortened
 from pytest_bfcl.reporting import overview
-from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem, stored_of
-from pytest_bfcl.reporting.rendering import embedded_json
+from pytest_bfcl.reporting.rendering import embedded_json, page_name
 from pytest_bfcl.reporting.sources import sections_of
 from pytest_bfcl.reporting.tables import Cell
 from pytest_bfcl.scoring.comparison import compare_measurements

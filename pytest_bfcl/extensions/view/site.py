@@ -23,8 +23,8 @@ from pytest_bfcl.extensions.view.pages import Pages
 from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import BenchmarkError, UsageError
-from pytest_bfcl.reporting.links import model_suffix, safe_id
 from pytest_bfcl.reporting.packing import packed
+from pytest_bfcl.reporting.rendering import model_suffix, safe_id
 from pytest_bfcl.runs.directory import is_run
 from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.runs.paths import write_here

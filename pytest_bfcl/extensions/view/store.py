@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.extensions.boards.published import PublishedBoard
 from pytest_bfcl.extensions.view.index import Row, RunIndex, Stamp
-from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs, open_runs
-from pytest_bfcl.extensions.view.summaries import RunSummary, data_of, summarised
+from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs, RunSummary, data_of, open_runs, summarised
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.links import models_apart, page_name, safe_id
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, request_of
+from pytest_bfcl.reporting.rendering import models_apart, page_name, safe_id
 from pytest_bfcl.reporting.sources import Questions, questions
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl import cli
-from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
+from pytest_bfcl.extensions.causes.cause import KINDS, NEXT
 from pytest_bfcl.extensions.causes.of_runs import of_path
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings

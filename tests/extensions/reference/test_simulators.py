@@ -25,7 +25,7 @@ def test_a_missing_reference_is_a_usage_error_with_advice() -> None:
 
 
 def test_classes_that_reach_files_or_the_network_are_not_bridged() -> None:
-    from pytest_bfcl.extensions.reference.simulators import REFERENCE_MODULES
+    from pytest_bfcl.extensions.reference import REFERENCE_MODULES
 
     assert not [name for name in REFERENCE_MODULES if name.startswith(("Memory", "Web"))]
 

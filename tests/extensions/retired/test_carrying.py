@@ -14,7 +14,7 @@ from pytest_bfcl.conversation.services import is_executed
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.retired import carrying
 from pytest_bfcl.extensions.retired.carrying import _CARRIERS, Carrier, _get, expected_calls
-from pytest_bfcl.extensions.sql.tables import Outcome
+from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models.callable import as_model

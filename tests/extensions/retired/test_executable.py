@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.retired.verdicts import wrong_result
-from pytest_bfcl.extensions.sql.tables import Outcome
+from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
 CHECKER = "executable_checker:"

@@ -14,17 +14,17 @@ import pytest
 
 from pytest_bfcl.decoding import decode_reply
 from pytest_bfcl.extensions.retired.carrying import NotAQuery, statement_of
-from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS, NETWORK_FUNCTIONS
-from pytest_bfcl.extensions.retired.execution.functions.science import formula
-from pytest_bfcl.extensions.retired.execution.pool import Executor
-from pytest_bfcl.extensions.sql.tables import KINDS, Outcome
+from pytest_bfcl.extensions.retired.functions import FUNCTIONS, NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.retired.functions.science import formula
+from pytest_bfcl.extensions.retired.pool import Executor
+from pytest_bfcl.extensions.sql import KINDS, Outcome
 from pytest_bfcl.transcript import Reply
 from tests.patience import patience
 
 NAMES = [
     "__import__", "eval", "exec", "open", "os.system", "subprocess.run", "system", "compile", "getattr", "print",
     "breakpoint", "__builtins__", "globals", "math_gcd.__globals__", "math_gcd.__code__", "FUNCTIONS", "main", "",
-    "formula", "_limit", "numbers.math_gcd", "pytest_bfcl.execution.pool.Executor", "\x00", "math_gcd\n", "É",
+    "formula", "_limit", "numbers.math_gcd", "pytest_bfcl.extensions.retired.pool.Executor", "\x00", "math_gcd\n", "É",
 ]  # fmt: skip
 """Not in the table, whatever the arguments are."""
 

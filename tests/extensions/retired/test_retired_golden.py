@@ -12,7 +12,7 @@ import pytest
 
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.decoding import decode_reply
-from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.retired.functions import NETWORK_FUNCTIONS
 from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.transcript import Reply
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_bfcl.extensions.serpapi.search import SerpApi
+from pytest_bfcl.extensions.serpapi import SerpApi
 from pytest_bfcl.failures import AdapterError, UsageError
 
 KEY = "0123456789abcdefsecret"

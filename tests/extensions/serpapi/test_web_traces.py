@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pytest_bfcl.agentic.web_search import WebSearchAPI
-from pytest_bfcl.extensions.serpapi.search import SerpApi
+from pytest_bfcl.extensions.serpapi import SerpApi
 from pytest_bfcl.providers.pages import PageReader
 from tests.simulators.trace_comparison import Wording, differences, read_traces
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.extensions.sql.tables import query
+from pytest_bfcl.extensions.sql import query
 
 TABLES = {
     "books": {"columns": ["id INTEGER", "title TEXT", "price REAL"], "rows": [[1, "Lanterns", 18.0], [2, "Tides", 9.5]]}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.agentic.memory_kv import ARCHIVAL
+from pytest_bfcl.agentic.memories import ARCHIVAL
 from pytest_bfcl.extensions.vector_memory import embedding
 from pytest_bfcl.extensions.vector_memory.memory import VectorStore
 from pytest_bfcl.failures import UsageError

@@ -13,7 +13,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_pages
+from pytest_bfcl.extensions.lab.pages import FindingPage, write_audit_pages
 from pytest_bfcl.extensions.view.app import create_app
 from pytest_bfcl.extensions.view.auth import Auth
 from pytest_bfcl.extensions.view.frame import Links

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.extensions.view.auth import Auth
-from pytest_bfcl.reporting.links import safe_id
+from pytest_bfcl.reporting.rendering import safe_id
 from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.transcript import Reply
 from tests.extensions.view.samples import TOKEN, Looking, Tags, client, dated, records, runs_of

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_pages
+from pytest_bfcl.extensions.lab.pages import FindingPage, write_audit_pages
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.live import LiveRun
 from pytest_bfcl.extensions.view.site import write_site

@@ -17,7 +17,7 @@ from pytest_bfcl.extensions.view.runs import open_runs
 from pytest_bfcl.extensions.view.site import Part, SiteLinks, place_of, write_site
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.reporting.links import safe_id
+from pytest_bfcl.reporting.rendering import safe_id
 from tests.extensions.view.samples import Tags, records
 from tests.reporting.samples import inflated, stored_run
 

@@ -15,7 +15,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from pytest_bfcl.checkers.entries import is_error
-from pytest_bfcl.extensions.lab.auditing.literals import dates
+from pytest_bfcl.extensions.lab.literals import dates
 from pytest_bfcl.extensions.training.generating.conditions import CHOSEN, FRAMES, LOWER, ConditionKind, suits
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.draft import Fact

@@ -1,7 +1,7 @@
 """Where a value of a call could be read: in the user's words, in an earlier result, in the tool's document.
 
-Stricter than the audit's pool (`pytest_bfcl.extensions.lab.auditing.literals`), which only finds hopeless official
-values: a value of a task must appear unchanged.
+Stricter than the audit's pool (`pytest_bfcl.extensions.lab.literals`), which only finds hopeless official values: a
+value of a task must appear unchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from pytest_bfcl.extensions.lab.auditing.literals import dates, listed, numbers, words
+from pytest_bfcl.extensions.lab.literals import dates, listed, numbers, words
 from pytest_bfcl.json_types import Fields
 
 Source = Literal["said", "result", "documented"]

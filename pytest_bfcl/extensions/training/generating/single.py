@@ -14,9 +14,9 @@ from uuid import UUID
 
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
-from pytest_bfcl.extensions.lab.auditing.literals import words as parts_of
-from pytest_bfcl.extensions.lab.auditing.request_rules import request_defects
-from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
+from pytest_bfcl.extensions.lab.literals import words as parts_of
+from pytest_bfcl.extensions.lab.request_rules import request_defects
+from pytest_bfcl.extensions.lab.schema_rules import misfits
 from pytest_bfcl.extensions.own.own_entry import lint_entry, words
 from pytest_bfcl.extensions.training.generating.language import (
     FAMILIES,

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from random import Random
 from typing import Any
 
-from pytest_bfcl.extensions.lab.auditing.literals import listed
+from pytest_bfcl.extensions.lab.literals import listed
 from pytest_bfcl.extensions.training.generating.domains.worlds import DOORS, STEMS
 from pytest_bfcl.extensions.training.generating.language import HANDLES, PEOPLE, TOPICS, note, term, topic
 from pytest_bfcl.json_types import Parsed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from pytest_bfcl.extensions.lab.auditing.literals import listed
+from pytest_bfcl.extensions.lab.literals import listed
 from pytest_bfcl.extensions.training.generating.language import (
     FAMILIES,
     HANDLES,

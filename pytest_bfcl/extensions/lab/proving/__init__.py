@@ -1,1 +1,0 @@
-"""Judges recorded verdicts again: what is equal, what differs, and why."""

@@ -1,1 +1,0 @@
-"""Simulators of an installed ``bfcl_eval``: ``--bfcl-simulators reference``."""

@@ -1,1 +1,0 @@
-"""Live web search through SerpApi: ``--bfcl-search serpapi``, with a key in ``SERPAPI_API_KEY``."""

@@ -1,1 +1,0 @@
-"""Rephrased entries: other names, orders and letters, tools that distract (docs/robustness.md)."""
