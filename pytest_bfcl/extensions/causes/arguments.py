@@ -58,7 +58,9 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
         if key in renamed.values():
             continue
         known = key in properties
-        over: Why = (("defaults", _filled(given[key], properties[key])),) if known else (("key_extra", str(key)[:60]),)
+        over: Why = (
+            (("defaults", _filled(given[key], properties[key], key)),) if known else (("key_extra", str(key)[:60]),)
+        )
         over = over if known or given[key] is not None else (("nulls", ""), *over)
         yield Place("extra", "", {**here, "argument": key} if known else here, over, remove(at, key), at)
     for key in due.accepted:
@@ -66,7 +68,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             about = {**here, "argument": key, "optional": True}
             right = any(same(given[key], each) for each in due.accepted[key])
             fix = None if right else remove(at, key)
-            told = "" if right else _filled(given[key], properties.get(key))
+            told = "" if right else _filled(given[key], properties.get(key), key)
             over = () if right else (("defaults", told),)
             meant = None if right or told else _meant(given[key], due.accepted[key])
             if meant is None:
@@ -112,12 +114,18 @@ def _with(of: Context, key: str, value: Any) -> Context:
     return of._replace(turn=replace(of.turn, due=due), key=key)
 
 
-def _filled(value: object, schema: object) -> str:
+def _filled(value: object, schema: object, key: str) -> str:
     """The content of an argument that the request does not ask for."""
     if value is None or value in ("None", "null", "undefined"):
         return "null" if value is None else f"`{value}`"
     if not value:
         return "empty texts, 0, false"
+    if value == _word(schema, "type") or value == _word(schema, "description"):
+        return "the names of their types" if value == _word(schema, "type") else "their descriptions"
+    if value == key:
+        return "their own names"
+    if _is_first(schema, value):
+        return "the first of their enums"
     return "the schema's defaults" if isinstance(schema, dict) and schema.get("default") == value else ""
 
 
@@ -207,7 +215,8 @@ def _kind(value: Any) -> str:
 
 
 def _kind_word(value: Any) -> str:
-    return "decimal" if isinstance(value, float) else _kind(value)
+    kind = "decimal" if isinstance(value, float) else _kind(value)
+    return "whole number" if kind == "number" else kind
 
 
 def _of_text(value: Any) -> Features:

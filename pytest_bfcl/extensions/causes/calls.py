@@ -52,9 +52,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
     for n, due_at in pairs.items():
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
-        nested = any(isinstance(value, dict) and value for value in due.said.values())
-        here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested, "bare": not due.said}
-        here["lists"] = any(isinstance(value, list) and value for value in due.said.values())
+        here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
+        for feature, kind in (("objects", dict), ("lists", list), ("nested", dict | list)):
+            here[feature] = any(isinstance(value, kind) and value for value in due.said.values())
         here["names"] = len({each.name for each in turn.due})
         here["parameters"] = len(case.properties(due.name))
         here |= {"last call": due_at == len(turn.due) - 1, "given": len(due.said), "written": len(written(due.said)[0])}
@@ -63,7 +63,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         relation, given, _ = readable[n]
         whole = call.given if call.given is not None else list_in(call.raw)
         inner = dict(given) if given is not None else None
-        if (listed := positional(case, call, due)) is not None:
+        if call.given is None and not due.said and list_in(call.raw) == []:
+            relation, inner = Relation("bare_list"), {}
+        elif (listed := positional(case, call, due)) is not None:
             relation, inner = Relation("positional"), listed
         elif gap is not None and lacks(call.raw, due.said, gap):
             begin, length = gap

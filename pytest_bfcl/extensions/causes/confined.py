@@ -39,6 +39,7 @@ _WORDS = {
     "takes lists": "where functions that take lists are due",
     "lists": "where lists are due",
     "objects": "where objects are due",
+    "nested": "where lists or objects are due",
     "name signs": "where names {value} are due",
     "quotes asked": "where the question has quotes",
     "has enums": "where functions with enums are due",
@@ -126,6 +127,14 @@ MOST_NAMES, SEVERAL = 3, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 
 
+_FEW = {
+    ("tools", 1): "with one tool offered",
+    ("arguments", 0): "where calls without arguments are due",
+    ("given", 0): "in calls without arguments",
+    ("due", 1): "where one call is due",
+}
+
+
 class Where(NamedTuple):
     """A feature that confines a cause: equal to ``value``, one of several, above it (``more``), or up to it."""
 
@@ -142,6 +151,8 @@ class Where(NamedTuple):
 
     def __str__(self) -> str:
         zero_based = self.feature in ("turn", "tool", "call", "step", "position")
+        if (told := _FEW.get((self.feature, self.value))) and not self.more:
+            return told
         value = self.value + 1 if zero_based else self.value
         value = " or ".join(map(str, value)) if isinstance(value, tuple) else value
         return _WORDS[self.feature].format(
@@ -352,7 +363,7 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "enum_first": lambda place: place.features.get("enum") is True and not place.features.get("first of enum"),
     "zeros": lambda place: bool(place.features.get("digits")),
     "json_cut": has_arguments,
-    "flattened": lambda place: bool(place.features.get("nested")),
+    "flattened": lambda place: bool(place.features.get("objects")),
     "spread": lambda place: bool(place.features.get("lists")),
     "name_of_other": lambda place: place.features.get("names", 1) > 1 or place.features.get("tools", 1) > 1,
     "merged": _due_over(1),

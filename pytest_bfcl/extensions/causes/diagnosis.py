@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 EXAMPLES = 2
+SOME_REPLICAS = 0.08, 0.55
+"""Shares of places that one of several servers may have."""
 MOST_LINES = 6_000
 """Most lines that are searched for causes, from the start of a run."""
 UNEXPLAINED = "unexplained"
@@ -247,6 +249,9 @@ def _proof(cause: Cause) -> str:
     if cause.evidence:
         return cause.evidence
     told = f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
+    alike = cause.where is None and cause.whose in ("server", "parser") and not cause.is_regular
+    if alike and SOME_REPLICAS[0] <= cause.shown / max(1, cause.exposed) <= SOME_REPLICAS[1]:
+        told += f", about one in {round(cause.exposed / cause.shown)}"
     return f"{told}; {len(cause.together)} entries more, with another cause" if cause.together else told
 
 

@@ -261,7 +261,7 @@ def _features(case: Case) -> Features:
         "quotes asked": not {"'", '"'}.isdisjoint(asked),
         "system": any(each["role"] == "system" for turn in entry.question for each in turn),
         "turns": "one turn" if not entry.row.multi_step else "several turns",
-        "order": case.order if case.line.get("started_at") else None,
+        "order": case.order,
     }
 
 
@@ -303,6 +303,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
         "takes lists": not kinds.isdisjoint(("array", "list", "tuple")),
         "lists": any(isinstance(value, list) and value for due in turn.due for value in due.said.values()),
         "objects": any(isinstance(value, dict) and value for due in turn.due for value in due.said.values()),
+        "nested": any(isinstance(value, dict | list) and value for due in turn.due for value in due.said.values()),
         "name signs": "with underscores" if any("_" in each for each in names) else "without underscores",
         "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
     }

@@ -25,6 +25,7 @@ from pytest_bfcl.extensions.causes.programs import (
     of_changes,
     of_codes,
     of_constants,
+    of_deep_changes,
     of_lines,
     of_offered,
     of_raw,
@@ -32,7 +33,7 @@ from pytest_bfcl.extensions.causes.programs import (
     of_tables,
     of_two,
 )
-from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_pieces, of_words
+from pytest_bfcl.extensions.causes.text_programs import of_dates, of_encodings, of_letters, of_pieces, of_words
 from pytest_bfcl.extensions.causes.turn_programs import LAST_TURN_ONLY, of_turns
 from pytest_bfcl.extensions.causes.values import same
 from pytest_bfcl.extensions.causes.written import of_bare_calls, of_notations
@@ -279,7 +280,8 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
         yield from of_bare_calls(places)
     for place in places:
         if (id(place), 1) not in made:
-            families = (of_changes, of_raw, of_offered, of_forms, of_pieces, of_dates, of_notations, of_lenses)
+            families = [of_changes, of_raw, of_offered, of_forms, of_pieces, of_dates, of_notations, of_lenses]
+            families.append(of_encodings if level == "text" else of_deep_changes)
             made[id(place), 1] = [each for family in families for each in family(place)]
         yield from made[id(place), 1]
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])

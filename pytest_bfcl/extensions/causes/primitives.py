@@ -188,6 +188,9 @@ TEXTS: Mapping[str, Change] = {
     "with hours of twelve": lambda text: re.sub(
         r"\b(\d\d):(?=\d\d)", lambda found: f"{(int(found[1]) - 1) % 12 + 1:02}:", text
     ),
+    "times as minutes (`510` for 08:30)": lambda text: (
+        int(text[:-3]) * 60 + int(text[-2:]) if re.fullmatch(r"\d{1,2}:[0-5]\d", text) else None
+    ),
     "without minutes": _without(r"(?<=\b\d\d):\d\d"),
 }  # fmt: skip
 """What may be said in place of a text."""

@@ -287,11 +287,9 @@ def positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
         values = json_or(call.raw[:20_000])
     elif 0 < len(call.given) <= 2 and not call.given.keys() & {*order, *due.accepted}:
         filled = [each for each in call.given.values() if each not in ({}, [], None)]
-        if not filled and not due.said:
+        if not filled and not due.said and None not in call.given.values():
             return {}
         values = filled[0] if len(filled) == 1 else None
-    if values == [] and not due.said:
-        return {}
     if not isinstance(values, list) or not values or len(values) > len(order):
         return None
     known = dict(zip(order, values, strict=False))

@@ -36,6 +36,9 @@ SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
 MOST_RIGHT = 1_000
 """Right cases, evenly chosen, whose places are compared with those of failed ones."""
+_SLIPS = ("doubled", "refused", "repeated_steps", "empty")
+OFTEN_SLIPS = 0.08
+"""What models do now and then, and the least share of its places from which on it is no accident."""
 ONE_ANSWER = 8
 """This number of replies with equal words is one answer to everything."""
 
@@ -149,6 +152,7 @@ _SILENT = ("words", "asked", "refused", "empty")
 _ANSWERS_TO_OTHERS = {
     "mixed_up": (*WORDS, "other_function", "reply_learned", *_OF_OTHERS),
     "turn_late": (*WORDS, "earlier_again"),
+    "first_tool_only": ("call_missing",),
 }
 """Replies that belong elsewhere may be words, too, or look like a rule of turns."""
 
@@ -164,6 +168,8 @@ def _regular(group: Group) -> Cause | None:
     two = kind.strength != "loose" and not kind.vague and share < MOSTLY and key != "raw_learned"
     where = confined(group.exposed, mine, chosen=key == "key_lost" or habit, two=two)
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
+        return None
+    if key in _SLIPS and where is None and share < OFTEN_SLIPS:
         return None
     if (
         kind.told != "only one"
@@ -221,6 +227,8 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
     of_tools = where.feature in ("later half", "not the last tool") or (where.feature == "tool" and where.more)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:
         told = "last tool reaches" if where.feature == "not the last tool" else "first tools reach"
+        if where.feature == "tool" and where.value:
+            told = f"first {where.value + 1} tools reach"
         return Cause("first_tool_only", told, shown=cause.shown, exposed=cause.exposed)
     if cause.key in _SILENT and (lost := _tools_lost(group)):
         return Cause("tools_lost", "", shown=cause.shown, exposed=cause.exposed, where=where, evidence=lost)

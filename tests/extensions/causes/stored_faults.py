@@ -131,6 +131,21 @@ def _some_arguments_dropped(lines: Stored) -> Stored:
     )(lines)
 
 
+def _of_one_table(lines: Stored) -> Stored:
+    """A table has the same columns in every row: calls get the arguments of the others, as nulls."""
+
+    def table(calls: list[Call]) -> list[Call]:
+        keys = {key: None for call in calls for key in json.loads(call["arguments"])}
+        return [{**call, "arguments": json.dumps({**keys, **json.loads(call["arguments"])})} for call in calls]
+
+    return [{**line, "output": table(line["output"])} if _is_single(line) else line for line in lines]
+
+
+def _sexagesimal(value: Any) -> Any:
+    found = re.fullmatch(r"(\d{1,2}):([0-5]\d)", value) if isinstance(value, str) else None
+    return int(found[1]) * 60 + int(found[2]) if found else value
+
+
 def _some_dropped(lines: Stored) -> Stored:
     rng = random.Random(3)
 
@@ -186,6 +201,8 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "first call lost": (lambda lines: [{**line, "output": line["output"][1:]} if _is_single(line) and n % 2 else line
                                        for n, line in enumerate(lines)], ("first_lost",)),
     "some dropped at random": (_some_arguments_dropped, ()),
+    "keys of all calls": (_of_one_table, ("nulls",)),
+    "times of YAML": (_of_values(_sexagesimal), ("value_learned",)),
     "names not told": (lambda lines: _without_names(of_calls(_numbers_as_texts)(lines)), ("value_type", "number_text")),
     "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip
