@@ -226,7 +226,7 @@ _WRITINGS = [
 class Marks(NamedTuple):
     """Signs before all, behind a name, behind an argument's name, between arguments, between calls, behind all.
 
-    ``between_calls`` is `None` where one call was made. The numbers of a call and of the next one stand in them as
+    ``between_calls`` is `None` where one call was made. The numbers of a call and of the next one are in them as
     `_THIS` and `_NEXT`, counted from ``first``. ``bare`` follows the name of a call without arguments:
     ``opening``, or its beginning.
     """
