@@ -87,7 +87,7 @@ class Cause:
         """What happened, in words."""
         title = self.kind.title
         if not self.told and self.key != "name_same":
-            title = re.sub(r" \({told}\)| after {told} characters", "", title).replace("`{told}`", "a changing text")
+            title = re.sub(r" \({told}\)| after {told}", "", title).replace("`{told}`", "a changing text")
         text = title.format(told=self.told or "changing ones")
         return f"{text}, only {self.where}" if self.where is not None else text
 

@@ -123,6 +123,7 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
 
+_SEVERAL = ("argument", "inside")
 MOST_NAMES, SEVERAL = 3, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 
@@ -291,7 +292,7 @@ def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, in
             if hits >= enough and value is not None and value is not False and value != "":
                 others = sum([features.get(feature) == value for features in rows.others]) * rows.of_others
                 yield Where(feature, value), hits + others, hits
-        few = tuple(value for value, _ in told.most_common(MOST_NAMES)) if feature == "argument" else ()
+        few = tuple(value for value, _ in told.most_common(MOST_NAMES)) if feature in _SEVERAL else ()
         hits = sum(told[each] for each in few) * rows.of_hits
         if len(few) > 1 and hits >= enough and min(told[each] for each in few) >= LEAST_INSIDE:
             others = sum([features.get(feature) in few for features in rows.others]) * rows.of_others
@@ -327,8 +328,8 @@ def visible(why: tuple[str, str]) -> Callable[[Place], bool] | None:
         return rule
     if key.endswith("_style") and told in _JOINED:
         return lambda place: _SEPARATED.search(str(place.due)) is not None
-    if key.endswith("cut") and told.isdigit():
-        return lambda place: len(str(place.due)) > int(told)
+    if key.endswith("cut") and (length := re.match(r"\d+", told)) is not None:
+        return lambda place: len(str(place.due)) > int(length[0])
     pattern = _SHOWN.get(told, "") if key == "encoding" else ""
     known = re.compile(pattern)
     return (lambda place: known.search(str(place.due)) is not None) if pattern else None

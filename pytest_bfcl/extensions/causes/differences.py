@@ -207,8 +207,12 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _text(case, number, 1))
             found.places.append(Place("text", "", about, due=right, said=text, of=of))
     if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
+        missing = len(case.turns) - len(case.transcript.turns)
         for place in found.differences:  # of right turns
-            place.candidates = (("turns_missing", ""),)
+            place.candidates = (("turns_missing", str(missing) if missing > 0 else ""),)
+    if len(case.transcript.turns) > len(case.turns) and not case.passed:
+        about = {**found.features, "turn": len(case.turns)}
+        found.places.append(Place("reply", "", about, (("turns_over", ""),), lambda draft: None))
     return found
 
 

@@ -48,6 +48,12 @@ def _joined_words(text: str) -> str:
     return "".join(each[:1].upper() + each[1:] for each in words)
 
 
+def _in_powers(text: str, form: str) -> str:
+    if not re.fullmatch(r"\d{3,}", text):
+        raise ValueError(text)
+    return format(int(text), form)
+
+
 def _hashed(name: str) -> Change:
     return lambda text: hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
 
@@ -166,6 +172,7 @@ TEXTS: Mapping[str, Change] = {
         each if each.isascii() else "".join(f"<0x{byte:02X}>" for byte in each.encode()) for each in text
     ),
     "as bytes of Python": lambda text: repr(text.encode()),
+    **{f"as powers of ten, {n} digits": lambda text, n=n: _in_powers(text, f".{n}E") for n in range(6)},
     "as their length": len,
     "as a list of one": lambda text: [text],
     "as a list of words": str.split,
@@ -275,7 +282,8 @@ NUMBERS: Mapping[str, Change] = {
     "as texts with commas": lambda number: f"{number:,}",
     "as texts with a decimal comma": lambda number: str(number).replace(".", ","),
     "as texts of powers of ten": lambda number: f"{number:e}",
-    **{f"as texts of powers of ten, {n} digits": lambda number, n=n: f"{number:.{n}e}" for n in range(5)},
+    **{f"as texts of powers of ten, {n} digits": lambda number, n=n: f"{number:.{n}e}" for n in range(6)},
+    **{f"as texts of powers of ten (`E`), {n} digits": lambda number, n=n: f"{number:.{n}E}" for n in range(6)},
     "as texts with percent signs": lambda number: f"{number}%",
     "as texts of shares": lambda number: f"{number:%}",
     "in thousands, with `k`": lambda number: f"{number / 1000:.3g}k" if number >= 1000 else None,

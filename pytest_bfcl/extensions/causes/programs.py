@@ -167,7 +167,7 @@ def of_tables(places: Trained) -> Iterator[Program]:
     if len(known) < 2 or len({repr(each) for each in known.values()}) < MOSTLY_APART * len(known):
         return
     shown = ", ".join(f"{due} → {told!r}" for due, told in [*known.items()][:2])
-    yield Program(f"one for another ({shown} …)"[:120], lambda p: known.get(repr(p.due), NOTHING), OF_A_TABLE)
+    yield Program(f"one for another ({shown[:100]} …)", lambda p: known.get(repr(p.due), NOTHING), OF_A_TABLE)
 
 
 def of_codes(places: Sequence[Place], right: Sequence[Place]) -> Iterator[Program]:

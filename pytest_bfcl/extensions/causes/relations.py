@@ -190,7 +190,9 @@ def _affixed(said: str, due: str) -> Relation | None:
 def _cut(said: str, due: str) -> Relation | None:
     begin = re.sub(r"\s?(?:…|\.{3})$|(?<=\w{3})[_-]?(?=[a-f]*\d)[0-9a-f]{4,12}$", "", said) if len(said) > 3 else said
     if due.startswith(said) or (begin and len(begin) < len(due) and due.startswith(begin)):
-        return Relation("cut", str(len(said if due.startswith(said) else begin)))
+        whole = due.startswith(said)
+        behind = "" if whole else ", with a hash behind" if re.search(r"[0-9a-f]{4,12}$", said) else ", with dots behind"
+        return Relation("cut", f"{len(said if whole else begin)} characters{behind}")
     return Relation("begin_cut") if due.endswith(said) else None
 
 
@@ -212,7 +214,13 @@ def _dates(said: str, due: str) -> Relation | None:
         place = next(each for each in left if each[1] == number)
         left.remove(place)
         order.append(str(place[0]))
-    return Relation("date_order", "-".join(order[:3]))
+    ordered = "-".join(order[:3])
+    return Relation("date_order", _ORDERS.get(ordered, ordered) if re.match(r"\d{4}\D", due) else ordered)
+
+
+_ORDERS = {
+    "1-3-2": "year, day, month", "3-2-1": "day, month, year", "2-3-1": "month, day, year", "3-1-2": "day, year, month",
+}  # fmt: skip
 
 
 def _without_separators(date: str) -> tuple[str, str]:

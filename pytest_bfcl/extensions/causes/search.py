@@ -36,7 +36,7 @@ SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
 MOST_RIGHT = 1_000
 """Right cases, evenly chosen, whose places are compared with those of failed ones."""
-_SLIPS = ("doubled", "refused", "repeated_steps", "empty")
+_SLIPS = ("doubled", "refused", "repeated_steps", "empty", "swapped")
 OFTEN_SLIPS = 0.08
 """What models do now and then, and the least share of its places from which on it is no accident."""
 ONE_ANSWER = 8
@@ -195,7 +195,7 @@ def _regular(group: Group) -> Cause | None:
         return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
     if kind.strength == "loose" and where is None:
         return None
-    where = None if key in ("key_renamed", "defaults") else where
+    where = None if key in ("key_renamed", "defaults", "turns_missing") else where
     told = told or common_parameter(key, failed)
     return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
 
@@ -236,7 +236,7 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
         return Cause("tools_dropped", "", shown=cause.shown, exposed=cause.exposed, where=where)
     if where.feature == "system":
         return Cause("system_lost", "", shown=cause.shown, exposed=cause.exposed)
-    if where.feature == "enum" and cause.key != "key_lost":
+    if where.feature == "enum" and cause.key != "key_lost" and not cause.key.endswith("_learned"):
         return Cause("enum", "", shown=cause.shown, exposed=cause.exposed)
     return cause
 

@@ -175,9 +175,10 @@ def _of_letters(places: Sequence[Place], behind: bool) -> Iterator[Program]:
                 for one in due[a:b]:
                     counted[one][""] += 1
             elif kind == "insert" and (a if behind else a < len(due)):
-                one = due[a - 1] if behind else due[a]
+                after = behind and not (a < len(due) and said[d - 1] == due[a] != due[a - 1])
+                one = due[a - 1] if after else due[a]
                 counted[one][one] -= 1
-                counted[one][one + said[c:d] if behind else said[c:d] + one] += 1
+                counted[one][one + said[c:d] if after else said[c:d] + one] += 1
             elif kind == "replace" and b - a == 1:
                 counted[due[a]][said[c:d]] += 1
     known = {one: told.most_common(1)[0][0] for one, told in counted.items()}

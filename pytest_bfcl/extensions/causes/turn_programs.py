@@ -225,6 +225,7 @@ LAST_TURN_ONLY = "only the last turn has calls"
 _TURNS: Mapping[str, Callable[[Place], Any]] = {
     "turns have the calls of the next turn": lambda p: _due_in(p, _number(p) + 1),
     "turns have the calls of the turn before": lambda p: _due_in(p, _number(p) - 1),
+    "every turn comes twice": lambda p: _due_in(p, _number(p) // 2),
     "turns have the calls of the first turn": lambda p: _due_in(p, 0) if _number(p) else NOTHING,
     "turns have the calls of the last turn": lambda p: _due_in(p, len(p.of.case.turns) - 1),  # type: ignore[union-attr]
     "turns have the calls of two turns before": lambda p: _due_in(p, _number(p) - 2),
