@@ -109,7 +109,7 @@ OTHERS = {**SPLIT, "name": "s", "data": {"name": "x", "version": "1", "sha256": 
 @pytest.mark.parametrize(
     ("model", "options", "why"),
     [
-        (7, {}, "returned int"),
+        (7, {}, r"^int was given as a model: give a text such as 'openai:NAME', a function \(request\)"),
         ("oracle:", {"entries": [ORPHAN]}, "memory_kv_0-a-0 needs nosuch_0, which the bundled data"),
         ("gpt-4o", {}, "names no provider"),
         ("oracle:", {"categories": ["poetry"]}, "poetry"),
