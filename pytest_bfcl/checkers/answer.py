@@ -77,8 +77,6 @@ def _contains_word(text: str, answer: str, *, free_edges: bool = False) -> bool:
     while position >= 0:
         if (free_start or _boundary(text, position)) and (free_end or _boundary(text, position + size)):
             return True
-        if position >= len(text):
-            return False
         position = text.find(answer, position + 1)
     return False
 

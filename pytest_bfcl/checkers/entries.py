@@ -62,8 +62,6 @@ def stored_calls(transcript: Transcript) -> list[Call] | None:
 
 def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
     """Reads the only reply of a single-turn conversation, under any rules."""
-    if transcript.mode == "fc" and transcript.decoder is None:  # nothing below matters to native calls
-        return ReplyDecoder(reply_of(transcript), "fc")
     own_format = entry.return_format != "python" or entry.config  # else the notation is that of its language
     return ReplyDecoder(
         reply_of(transcript),
@@ -152,7 +150,6 @@ class Ends:
 
     def __init__(self, transcript: Transcript) -> None:
         self.places: list[Place] = []
-        self.turns = len(transcript.turns)
         self.begun: list[Reply] = []
         for number, turn in enumerate(transcript.turns):
             for step in turn.steps:
@@ -209,8 +206,7 @@ class Ends:
 
     def _put_down(self, verdict: Verdict) -> Verdict:
         turn = None if verdict.details is None else verdict.details.place
-        anywhere = turn is None or not 0 <= turn < self.turns
-        told = [problem for number, problem, _ in self.places if anywhere or number == turn]
+        told = [problem for number, problem, _ in self.places if turn is None or number == turn]
         problem = told[-1] if told else None
         if problem is None or problem == MALFORMED_CALL or verdict.reason == f"reply:{problem}":
             return verdict

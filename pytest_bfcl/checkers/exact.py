@@ -118,13 +118,10 @@ def all_exactly_right(
 
 def _document(functions: Sequence[Fields], answer: object) -> Fields | None:
     """The first document of the function that an answer names, if both have the usual shape."""
-    if type(answer) is dict:
-        for name in answer:
-            for document in functions:
-                if document.get("name") == name:
-                    return document
-            break
-    return None
+    if type(answer) is not dict or not answer:
+        return None
+    name = next(iter(answer))
+    return next((document for document in functions if document.get("name") == name), None)
 
 
 def exactly_right(

@@ -76,7 +76,7 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
     official = judged.verdict(OFFICIAL)
     row = CATEGORIES.get(entry.category)
     candidates = RULES_OF_CHECKER.get(row.checker, ()) if row is not None else ()
-    corrected = judged.verdict(CORRECTED) if candidates and not judged.right_under_all else official
+    corrected = judged.verdict(CORRECTED) if candidates else official
     mattered: tuple[str, ...] = ()
     if corrected.outcome != official.outcome:
         mattered = deciding_rules(candidates, lambda names: judged.verdict(names).outcome == corrected.outcome)
@@ -160,11 +160,9 @@ class _Judge:
         answers, functions, underscored = entry.possible_answer, entry.function, transcript.underscore_names
         language = entry.language if entry.language != "python" else entry.row.language
         rule = (entry.row.rule if entry.config is None else entry.rule) or "simple"
-        if language == "python":
-            if calls is not self._right and all_exactly_right(calls, answers, functions, rule, underscored):
-                self._right = calls
-            if calls is self._right:
-                return _PASSED
+        if language == "python" and all_exactly_right(calls, answers, functions, rule, underscored):
+            self._right = calls
+            return _PASSED
         for each in answers if isinstance(answers, list) else [None]:
             if not isinstance(each, dict) or not each:
                 raise HarnessError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import HarnessError
@@ -59,10 +60,8 @@ class RecordedWeb:
         if text.startswith(ERROR_PREFIX):
             raise RuntimeError(text.removeprefix(ERROR_PREFIX))
         for read in (json.loads, read_literal):
-            try:
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
                 return read(text)
-            except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-                continue
         return {"content": text}
 
 
