@@ -178,6 +178,9 @@ def test_only_a_gate_on_failures_excuses_them() -> None:
     ):
         *_, (text, ok) = gate_lines({"verdict": "passed", "checks": [check]}, options, unjudged="", wrong=1)
         assert (text.endswith(last[0]), ok) == (True, last[1]), text
+    several: Any = {"verdict": "passed", "checks": [check | {"model": name} for name in ("m", "n", "")]}
+    shown = [text for text, _ in gate_lines(several, threshold, unjudged="")]
+    assert shown[:3] == ["gate met: m: b", "gate met: n: b", "gate met: b"]
     assert [exit_code(missed, options, 0) for options in (condition, threshold)] == [1, 1]
     assert exit_code(met, threshold, 0, ["1 other tests failed"]) == 1
     assert exit_code({"verdict": "none", "checks": []}, threshold, 5) == 5

@@ -727,6 +727,8 @@ def test_which_runs_may_be_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     opened = {name: measurement_of_run(RunDirectory.open(Path(run_in(Path(), name, a_run(n, size=2), **changes))))
               for n, (name, changes) in enumerate(prints.items())}  # fmt: skip
     opened["lines"] = open_measurement("a/results.jsonl")
+    two = [{**each, "model": name} for each in a_run(1, size=1) for name in (SPEC, OTHER)]
+    both = measurement_of_run(RunDirectory.open(Path(run_in(Path(), "two", two, **prints["prompt"]))))
 
     def rows() -> Iterator[Any]:
         for name, other in opened.items():
@@ -735,7 +737,7 @@ def test_which_runs_may_be_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                     yield [name, shared, tried(comparison_notes, one, two, shared=shared)]
                     found = tried(compare_measurements, one, two, shared=shared)
                     yield found if isinstance(found, str) else [each.notes for each in found]
-        yield [each.notes for each in compare_models(opened["prompt"])]
+        yield [each.notes for each in compare_models(both)]
         for one, two in product((opened["a"], opened["lines"], opened["data"]), repeat=2):
             found = tried(compare_measurements, one, two, shared=True)
             yield found if isinstance(found, str) else [[*each.rows, each.rows["live"].before] for each in found]
