@@ -62,6 +62,8 @@ def stored_calls(transcript: Transcript) -> list[Call] | None:
 
 def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
     """Reads the only reply of a single-turn conversation, under any rules."""
+    if transcript.mode == "fc" and transcript.decoder is None:  # nothing below matters to native calls
+        return ReplyDecoder(reply_of(transcript), "fc")
     own_format = entry.return_format != "python" or entry.config  # else the notation is that of its language
     return ReplyDecoder(
         reply_of(transcript),

@@ -118,10 +118,12 @@ def all_exactly_right(
 
 def _document(functions: Sequence[Fields], answer: object) -> Fields | None:
     """The first document of the function that an answer names, if both have the usual shape."""
-    if type(answer) is not dict or not answer:
-        return None
-    name = next(iter(answer))
-    return next((document for document in functions if document.get("name") == name), None)
+    if type(answer) is dict and answer:
+        name = next(iter(answer))
+        for document in functions:
+            if document.get("name") == name:
+                return document
+    return None
 
 
 def exactly_right(

@@ -119,6 +119,6 @@ def _fault(
     if not isinstance(values, dict):
         return "broken"
     sent = document if language == "python" else typed_as_sent([document], language)[0]
-    if not is_native(sent) and surely_fits(sent.get("parameters") or {}, values):
+    if ("dialect" not in sent or not is_native(sent)) and surely_fits(sent.get("parameters") or {}, values):
         return None
     return None if is_valid(compile_tools([sent])[0]["function"]["parameters"], values) else "invalid"

@@ -76,7 +76,7 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
     official = judged.verdict(OFFICIAL)
     row = CATEGORIES.get(entry.category)
     candidates = RULES_OF_CHECKER.get(row.checker, ()) if row is not None else ()
-    corrected = judged.verdict(CORRECTED) if candidates else official
+    corrected = judged.verdict(CORRECTED) if candidates and not judged.right_under_all else official
     mattered: tuple[str, ...] = ()
     if corrected.outcome != official.outcome:
         mattered = deciding_rules(candidates, lambda names: judged.verdict(names).outcome == corrected.outcome)
