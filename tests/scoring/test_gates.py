@@ -178,6 +178,7 @@ def test_only_a_gate_on_failures_excuses_them() -> None:
     ):
         *_, (text, ok) = gate_lines({"verdict": "passed", "checks": [check]}, options, unjudged="", wrong=1)
         assert (text.endswith(last[0]), ok) == (True, last[1]), text
+    assert [*gate_lines({"verdict": "passed", "checks": [check]}, condition, unjudged="")][-1][0].endswith("met")
     several: Any = {"verdict": "passed", "checks": [check | {"model": name} for name in ("m", "n", "")]}
     shown = [text for text, _ in gate_lines(several, threshold, unjudged="")]
     assert shown[:3] == ["gate met: m: b", "gate met: n: b", "gate met: b"]

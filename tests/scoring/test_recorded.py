@@ -181,6 +181,8 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "trained": (a_run(10, trained=True), WHOLE, {"max_errors_pct": 100.0}),
     "by the hour": ([{k: v for k, v in each.items() if k != "cost_usd"} for each in a_run(11, size=2)], WHOLE,
                     {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny", gpu_hour=20.0)}}),
+    "no seconds": ([line("parallel_1", "parallel", cost_usd=None, latency_s=None)], WHOLE,
+                   {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny", gpu_hour=20.0)}}),
     "errors": ([line(entry_id("parallel", n), "parallel", "error") for n in range(3)],
     WHOLE | {"conditions": {"repeat": 0}}, {}),
     "nothing": ([], {}, {}),
@@ -659,6 +661,7 @@ FILES: dict[str, dict[str, str]] = {
     "other count": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 13,
     "correct_count": 1}, FAILED)},
     "of nothing": {PARALLEL_SCORES: score_file({"accuracy": 0, "total_count": 0})},
+    "no line": {PARALLEL_SCORES: ""},
     "no header": {PARALLEL_SCORES: score_file(FAILED)},
     "bad header": {PARALLEL_SCORES: score_file({"accuracy": 2, "total_count": 13})},
     "bad count": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": -1})},
@@ -710,8 +713,9 @@ def test_what_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert is_score_folder(tmp_path / "other size")
         yield tried(read, "none", "official")
         yield [
-            read_scores(Path(name))["m"]["parallel"].release
+            [found.release, *found.failed]
             for name in ("scores/score", "nested error", "counted by number")
+            for found in read_scores(Path(name))["m"].values()
         ]
 
     same_as_recorded(HERE / "measurements.jsonl", rows())

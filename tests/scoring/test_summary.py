@@ -77,13 +77,14 @@ def test_transformed_entries_are_no_part_of_a_score(
 
 
 def test_pairs_of_an_entry_and_its_transform() -> None:
-    found = Robustness(frozenset({"wording", "order"}))
+    found = Robustness(frozenset({"wording", "order", "case"}))
     lines: Any = [{"id": "a", "outcome": "passed"}, {"id": "a", "outcome": "failed", "repeat": 2},
                   *({"id": f"{name}~wording", "category": "parallel", "outcome": "failed", "repeat": repeat}
                     for name, repeat in (("a", 1), ("a", 2), ("b", 1))),
                   {"id": "c~wording", "outcome": "error"}, {"id": "d~other", "outcome": "passed"},
-                  {"id": "a~order", "outcome": "passed"}]  # fmt: skip
-    assert [found.add(each) for each in lines] == [False, False, True, True, True, True, False, True]
+                  {"id": "a~order", "outcome": "passed"}, {"id": "c~case", "outcome": "error"}]  # fmt: skip
+    assert [found.add(each) for each in lines] == [False, False, True, True, True, True, False, True, True]
+    assert [found.to_dict()["case"][each] for each in ("accuracy", "transformed", "errors")] == [None, None, 1]
     assert found.to_dict()["order"]["errors"] == 0
     cell = found.to_dict()["wording"]
     assert (cell["pairs"], cell["accuracy"], cell["transformed"], cell["errors"]) == (2, 0.5, 0.0, 1)
@@ -139,6 +140,10 @@ FIGURES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
     "a conversation without a quiet turn says nothing of them": (
         [line("multi_turn_miss_func_1", "multi_turn_miss_func", extra={"quiet_turns": 0})],
         {"hallucination": {"turns": 0, "with_call": 0, "share": None, "categories": {}}},
+    ),
+    "quiet turns without a call are counted": (
+        [line("multi_turn_miss_func_1", "multi_turn_miss_func", extra={"quiet_turns": 2})],
+        {"hallucination.turns": 2, "hallucination.with_call": 0},
     ),
     "without quiet turns there is no share, without a price no cost": (
         [line("parallel_1", "parallel", cost_usd=None)], {"hallucination.share": None, "cost_usd": None},
