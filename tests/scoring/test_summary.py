@@ -187,30 +187,6 @@ def test_missing_categories_are_named_and_not_zero() -> None:
     assert "multi_turn" not in numbers["groups"]
 
 
-def test_overall_is_claimed_for_official_data_only() -> None:
-    complete = model(lines(all_categories(3, 4)))["overall"]
-    assert complete["value"] == pytest.approx(0.75)
-    assert complete["complete"]
-    low, high = complete["interval95"]
-    assert low < 0.75 < high
-    own = model(lines(all_categories()), fingerprint={"dataset": {"name": "bundled"}})
-    assert own["overall"]["value"] is None
-    assert "not BFCL" in own["overall"]["why"]
-    assert own["overall_v3"]["value"] is None
-    assert own["groups"]["all"]["accuracy"] == pytest.approx(0.75)
-
-
-def test_unfinished_runs_and_runs_with_many_errors_claim_nothing() -> None:
-    planned = dict.fromkeys(all_categories(), 5)
-    assert "not finished" in model(lines(all_categories(3, 4)), sizes=planned)["overall"]["why"]
-    stopped = OFFICIAL | {"state": "stopped:budget"}
-    assert "stopped:budget" in model(lines(all_categories()), fingerprint=stopped)["overall"]["why"]
-    errors = [line(f"parallel_{n}", "parallel", "error") for n in range(10, 15)]
-    numbers = model([*lines(all_categories()), *errors])
-    assert "more than 2 %" in numbers["overall"]["why"]
-    assert model([*lines(all_categories()), *errors], max_errors_pct=10)["overall"]["value"] is not None
-
-
 def test_a_sample_says_so_and_tells_both_intervals() -> None:
     overall = model(lines(all_categories()), full_sizes=dict.fromkeys(all_categories(), 6))["overall"]
     assert overall["sampled"]
