@@ -178,7 +178,8 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "rerun": (a_run(8, size=2), WHOLE | {"selection": {"last_failed": True}}, {}),
     "bundled": (a_run(9, names=("parallel", "irrelevance", "mcp")), WHOLE | {"dataset": {"name": "bundled"}},
                 {"sizes": {"parallel": 6}, "full_sizes": {"parallel": 13, "irrelevance": 13, "multiple": 14}}),
-    "trained": (a_run(10, trained=True), WHOLE, {"max_errors_pct": 100.0}),
+    "trained": (a_run(10, trained=True), WHOLE,
+                {"max_errors_pct": 100.0, "infos": {SPEC.partition("@")[0]: model_info.ModelInfo("T", gpu_hour=20.0)}}),
     "by the hour": ([{k: v for k, v in each.items() if k != "cost_usd"} for each in a_run(11, size=2)], WHOLE,
                     {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny", gpu_hour=20.0)}}),
     "no seconds": ([line("parallel_1", "parallel", cost_usd=None, latency_s=None)], WHOLE,
@@ -652,7 +653,7 @@ FILES: dict[str, dict[str, str]] = {
         {"accuracy": 0.9, "total_count": 13},
         {"id": "parallel_1", "error": {"error_type": "multi_turn:inference_error"}})},
     "counted by number": {"m/gorilla_openfunctions_v1_test_parallel_function_score.json": score_file(
-        {"accuracy": 1, "total_count": 13}, {"id": 2, "prompt": {"id": "parallel_function_1"}}, {"id": 3})},
+        {"accuracy": 1, "total_count": 13}, {"id": 2, "prompt": {"id": "parallel_function_4"}}, {"id": 3})},
     "other size": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 2}, FAILED)},
     "other id": {PARALLEL_SCORES: score_file({"accuracy": 0.9, "total_count": 13}, {**FAILED, "id": "parallel_99"})},
     "true header": {PARALLEL_SCORES: score_file({"accuracy": True, "total_count": 13})},
