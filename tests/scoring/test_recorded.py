@@ -198,7 +198,8 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "sizes alone": (a_run(9, names=("parallel", "irrelevance")), WHOLE | {"dataset": {"name": "own"}},
                     {"sizes": {"parallel": 9}}),
     "no sizes": (a_run(9, names=("parallel", "irrelevance")), WHOLE | {"dataset": {"name": "own"}}, {}),
-    "one answer": ([line("parallel_1", "parallel", "failed", reason="reply:length", output="x")], WHOLE, {}),
+    "one answer": ([line("parallel_1", "parallel", "failed", reason="reply:length", output="x", cost_usd=None)], WHOLE,
+                   {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny")}}),
 }  # fmt: skip
 
 
