@@ -244,6 +244,11 @@ def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mod
     (said,) = {note for note in notes if "refuses tools" in note}
     assert said == "own:first refuses tools (no tools here): the whole run is asked in prompting mode"
     assert [each.spec for each in told] == [parse_spec("own:first")]
+    asked = Contender("own:first", make, mode="fc", spec=parse_spec("own:first"), switches=True)
+    skips = Runner(data, [asked], SETTINGS)._skips
+    assert "calls written as text" in str(skips["format_sensitivity", data, asked])
+    asked.refused(ToolsRefused("no tools here", status=400))
+    assert skips["format_sensitivity", data, asked] is None
 
 
 def test_only_what_is_measured_is_proved_first(monkeypatch: pytest.MonkeyPatch) -> None:
