@@ -154,8 +154,7 @@ class Contender:
     @classmethod
     def of_adapter(cls, adapter: Any, settings: Settings) -> Contender:
         """The contender of a caller's own adapter, or of anything `as_model` takes."""
-        whole = hasattr(adapter, "generate") and hasattr(adapter, "spec")
-        model: Model = adapter if whole else as_model(adapter, wrong=_NO_MODEL)
+        model = as_model(adapter, wrong=_NO_MODEL)
         price = _price_of(model, settings)
         budget = Budget(settings.budget_usd, price)
         contender = cls(model.spec, lambda mode: model, mode=model.mode, price=price, budget=budget)
@@ -184,7 +183,7 @@ class Contender:
         """Whether it returns recorded conversations, which call no tools."""
         if self._model is None and self.spec is not None:
             return self.spec.provider == "replay"
-        return is_stored(self._model or self.model)
+        return is_stored(self.model)
 
     @property
     def is_measured(self) -> bool:

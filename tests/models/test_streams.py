@@ -455,12 +455,12 @@ def test_events_under_another_content_type(kind, whole):
         return web.Response(body=sse(*CHAT, done=whole).rstrip(b"" if whole else b"\n"), content_type=kind)
 
     reply, _ = ask(handler, stream=True)
-    assert len(reply.tool_calls) == 2
+    assert (len(reply.tool_calls), reply.input_tokens) == (2, 3)
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_a_stream_cut_in_the_middle_is_asked_again(cut):
-    reply, _ = ask(failing(2, streaming(*CHAT[:5], cut=cut)), stream=True)
+@pytest.mark.parametrize(("events", "cut"), [(5, True), (5, False), (0, False)])
+def test_a_stream_cut_in_the_middle_is_asked_again(events, cut):
+    reply, _ = ask(failing(2, streaming(*CHAT[:events], cut=cut)), stream=True)
     assert (reply.text, reply.attempts) == ("ok", 3)
 
 

@@ -192,6 +192,21 @@ def test_an_interrupted_run_gives_what_there_is(monkeypatch: pytest.MonkeyPatch,
     assert getattr(caught.value, "result", None) == ("the result" if there else None)
 
 
+def test_a_cancelled_run_is_written_down_and_stays_cancelled(tmp_path: Path) -> None:
+    model = Answering(seconds=60)
+
+    async def work() -> None:
+        task = asyncio.ensure_future(arun(ENTRIES, model, out=tmp_path, settings=Settings(grace_s=0)))
+        while not model.asked:
+            await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(work())
+    assert json.loads((tmp_path / "run.json").read_text())["state"] == "stopped:interrupted"
+
+
 # -- score -------------------------------------------------------------------------------------------------------------
 
 RIGHT = "[get_weather(city='Oslo')]"
