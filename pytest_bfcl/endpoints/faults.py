@@ -144,16 +144,19 @@ def http_fault(
     model: str = "",
     secrets: Iterable[str] = (),
     tools_sent: bool = False,
+    inside: bool = False,
 ) -> AdapterError | Reply:
     """The meaning of an HTTP status and error text.
 
     Returns a `Reply` with ``problem`` for context overflow and content filter (the model's), else the `AdapterError` to
     raise; a `ToolsRefused` only if tools were sent. Only code, type or status 402 mean an exhausted quota. It stays
-    retryable, because the caller retries once before it believes it.
+    retryable, because the caller retries once before it believes it. ``inside``: the error came in the body of an
+    HTTP 200, and ``status`` is its own.
     """
     headers, text = headers or {}, text[:_SCAN_LIMIT]
     said = _read(text, headers)
-    message = f"{endpoint} answered HTTP {status}: {redact(said.message, secrets) or 'no message'}"
+    answered = "HTTP 200 with an error" if inside else f"HTTP {status}"
+    message = f"{endpoint} answered {answered}: {redact(said.message, secrets) or 'no message'}"
     if problem := _problem(status, said, text):
         return Reply(problem=problem, finish_reason=problem)
     if status in (400, 403, 413, 422) and not _QUOTA_CODES.search(said.words):

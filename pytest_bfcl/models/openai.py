@@ -180,16 +180,22 @@ class OpenAIModel:
         body = answer.whole if answer.whole is not None else self._parsed(answer)
         error = error_in(body)
         if error is not None:
-            fault = self._fault(error.status, error.text, answer.headers, tools_sent=tools_sent)
+            fault = self._fault(error.status, error.text, answer.headers, tools_sent=tools_sent, inside=True)
             return error.as_ending(fault)
         return replace(self.api.read(body), first_token_s=answer.first_token_s)
 
     def _fault(
-        self, status: int, text: str, headers: Mapping[str, str] | None = None, *, tools_sent: bool
+        self,
+        status: int,
+        text: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        tools_sent: bool,
+        inside: bool = False,
     ) -> AdapterError | Reply:
         return http_fault(
             status, text, headers, endpoint=self.server.public_url(self.api.path), model=self.name,
-            secrets=self.server.secrets, tools_sent=tools_sent,
+            secrets=self.server.secrets, tools_sent=tools_sent, inside=inside,
         )  # fmt: skip
 
     def _parsed(self, answer: Answer) -> Any:

@@ -69,6 +69,14 @@ class Readings:
             transcript.underscore_names = bool(own.proven if own is not None and known is None else known)
         return transcript
 
+    def complete(self, line: Fields) -> Fields:
+        """A judged line with the spelling of names by which it was judged."""
+        if line.get("underscore_names") is not None or line.get("mode") == "prompt":
+            return line
+        spelled = self._spelled.get(str(line.get("model") or ""))
+        under = self.names == "underscores" if self.names != "auto" else bool(spelled and spelled.proven)
+        return {**line, "underscore_names": under}
+
     def _says_all(self, line: Fields) -> bool:
         return line.get("mode") is not None and line.get("underscore_names") is not None and "proved" not in line
 

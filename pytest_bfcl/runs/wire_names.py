@@ -36,8 +36,12 @@ class Spelling:
         """Count what the calls of one reply prove about the functions it was offered."""
         names = set(called)
         dotted = {name for name in documented if "." in name}
-        self.dots += len(names & dotted)
-        self.underscores += len(names & {name.replace(".", "_") for name in dotted})
+        underscored = {name.replace(".", "_") for name in dotted}
+        dots, underscores = len(names & dotted), len(names & underscored)
+        if not dots and not underscores:  # a prefix or a suffix may hide them
+            dots, underscores = _inside(dotted, names), _inside(underscored, names)
+        self.dots += dots
+        self.underscores += underscores
 
     @property
     def proven(self) -> bool | None:
@@ -53,6 +57,11 @@ class Spelling:
         found, other = ("underscores", "dots") if self.proven else ("dots", "underscores")
         against = f", {getattr(self, other)} with {other}" if getattr(self, other) else ""
         return f"names with {found} ({getattr(self, found)} of the called ones prove it{against})"
+
+
+def _inside(known: set[str], names: set[str]) -> int:
+    """Called names that have a known one in them."""
+    return sum(any(each in name for each in known) for name in names) if known else 0
 
 
 def spelling_of(results: Iterable[tuple[str, Any]], offered: Offered) -> Spelling:

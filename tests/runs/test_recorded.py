@@ -399,3 +399,15 @@ def test_requests() -> None:
         yield [Requests(None).digest([each]) for each in odd]
 
     same_as_recorded(HERE / "requests.jsonl", rows())
+
+
+@pytest.mark.parametrize(
+    ("name", "underscores"),
+    [("api-math_add", True), ("math_add:0", True), ("api-math.add", False), ("add", False), ("math/add", False)],
+)
+def test_a_name_inside_another_proves_its_spelling_where_none_stands_alone(name: str, underscores: bool) -> None:
+    readings = Readings()
+    line = {"id": "parallel_0", "model": "a", "output": [{"name": name, "arguments": "{}"}], "mode": "fc"}
+    assert readings.transcript(line, lambda: ["math.add"]).underscore_names == underscores
+    assert readings.complete(line) == {**line, "underscore_names": underscores}
+    assert readings.complete({**line, "mode": "prompt"}) == {**line, "mode": "prompt"}

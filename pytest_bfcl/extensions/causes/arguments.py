@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Due
 from pytest_bfcl.extensions.causes.cause import KINDS
 from pytest_bfcl.extensions.causes.places import At, Context, Features, Place, Why, remove, rename, set_value
 from pytest_bfcl.extensions.causes.relations import Relation, of_texts
-from pytest_bfcl.extensions.causes.values import same, unequal
+from pytest_bfcl.extensions.causes.values import Leaf, same, unequal
 
 _A_QUESTION = 20
 """Characters from which a value inside the question is a piece of it."""
@@ -31,6 +32,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
         about = {
             **here, "first": position == 0, "last": position == len(keys) - 1, "nth": position + 1,
             "position": position, "optional": key not in needed, "required": key in needed,
+            "omittable": key in due.optional,
             "type": str(_word(properties.get(key), "type")),
             "kind": _kind_word(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
             "numeric": isinstance(due.said[key], int | float) and not isinstance(due.said[key], bool),
@@ -56,7 +58,9 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
         if key in renamed.values():
             continue
         known = key in properties
-        over: Why = (("defaults", _filled(given[key], properties[key])),) if known else (("key_extra", str(key)[:60]),)
+        over: Why = (
+            (("defaults", _filled(given[key], properties[key], key)),) if known else (("key_extra", str(key)[:60]),)
+        )
         over = over if known or given[key] is not None else (("nulls", ""), *over)
         yield Place("extra", "", {**here, "argument": key} if known else here, over, remove(at, key), at)
     for key in due.accepted:
@@ -64,8 +68,16 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             about = {**here, "argument": key, "optional": True}
             right = any(same(given[key], each) for each in due.accepted[key])
             fix = None if right else remove(at, key)
-            why = () if right else (("defaults", _filled(given[key], properties.get(key))),)
-            yield Place("extra", "", about, why, fix, at)
+            told = "" if right else _filled(given[key], properties.get(key), key)
+            over = () if right else (("defaults", told),)
+            meant = None if right or told else _meant(given[key], due.accepted[key])
+            if meant is None:
+                yield Place("extra", "", about, over, fix, at)
+                continue
+            about |= {"filled": True, "type": str(_word(properties.get(key), "type")), "kind": _kind_word(meant)}
+            for place in _of_value(_with(of, key, meant), given[key], key, given, at, about):
+                place.candidates = (*place.candidates, *over)  # a value of its own, or the due one changed
+                yield place
     for key in properties:
         if key not in given and key not in due.said:  # could have been filled in
             yield Place("extra", "", {**here, "argument": key})
@@ -88,12 +100,32 @@ def _renamed(
     return found
 
 
-def _filled(value: object, schema: object) -> str:
+def _meant(said: object, accepted: Sequence[Any]) -> Any:
+    """The accepted value that another one may come from: of its kind, a related one first; ``None`` without any."""
+    alike = [each for each in accepted if _kind(each) == _kind(said) and each not in ("", None)]
+    related = (each for each in alike if any(leaf.relations for leaf in unequal(said, each)))
+    return next(related, alike[0] if alike else None)
+
+
+def _with(of: Context, key: str, value: Any) -> Context:
+    """The context in a call that has one of its optional arguments."""
+    due = list(of.turn.due)
+    due[of.nth] = replace(of.due, said={**of.due.said, key: value})
+    return of._replace(turn=replace(of.turn, due=due), key=key)
+
+
+def _filled(value: object, schema: object, key: str) -> str:
     """The content of an argument that the request does not ask for."""
     if value is None or value in ("None", "null", "undefined"):
         return "null" if value is None else f"`{value}`"
     if not value:
         return "empty texts, 0, false"
+    if value == _word(schema, "type") or value == _word(schema, "description"):
+        return "the names of their types" if value == _word(schema, "type") else "their descriptions"
+    if value == key:
+        return "their own names"
+    if _is_first(schema, value):
+        return "the first of their enums"
     return "the schema's defaults" if isinstance(schema, dict) and schema.get("default") == value else ""
 
 
@@ -141,7 +173,7 @@ def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: 
         why, target = why_at("value", leaf.relations), leaf.due
         if isinstance(leaf.said, str) and leaf.said in (key, _word(properties.get(key), "description")):
             why = (("argument_name", ""), *why)
-        elif isinstance(leaf.said, str) and len(leaf.said) >= _A_QUESTION and leaf.said in case.asked:
+        elif isinstance(leaf.said, str) and len(leaf.said) >= _A_QUESTION and _is_of_question(leaf, case.asked):
             why = (*why, ("question", ""))
         if isinstance(known, list) and known and leaf.said == known[0]:
             why = (("enum_first", ""), *why)
@@ -152,6 +184,11 @@ def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: 
         features = {**about, **_of_text(target), "inside": inside}
         fix = set_value(at, (said_key, *leaf.path), target)
         yield Place("value", _kind(target), features, why, fix, at, target, leaf.said, of)
+
+
+def _is_of_question(leaf: Leaf, asked: str) -> bool:
+    """Whether a text was taken from the question, not from the expected value."""
+    return str(leaf.said) in asked and not (isinstance(leaf.due, str) and str(leaf.said) in leaf.due)
 
 
 def _strangeness(leaves: list[Any]) -> tuple[int, int]:
@@ -178,7 +215,8 @@ def _kind(value: Any) -> str:
 
 
 def _kind_word(value: Any) -> str:
-    return "decimal" if isinstance(value, float) else _kind(value)
+    kind = "decimal" if isinstance(value, float) else _kind(value)
+    return "whole number" if kind == "number" else kind
 
 
 def _of_text(value: Any) -> Features:

@@ -23,6 +23,7 @@ from pytest_bfcl.extensions.causes.places import (
     set_given,
 )
 from pytest_bfcl.extensions.causes.raw import (
+    changed_sign,
     doubled_names,
     is_beginning,
     list_in,
@@ -51,9 +52,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
     for n, due_at in pairs.items():
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
-        nested = any(isinstance(value, dict) and value for value in due.said.values())
-        here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested, "bare": not due.said}
-        here["lists"] = any(isinstance(value, list) and value for value in due.said.values())
+        here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
+        for feature, kind in (("objects", dict), ("lists", list), ("nested", dict | list)):
+            here[feature] = any(isinstance(value, kind) and value for value in due.said.values())
         here["names"] = len({each.name for each in turn.due})
         here["parameters"] = len(case.properties(due.name))
         here |= {"last call": due_at == len(turn.due) - 1, "given": len(due.said), "written": len(written(due.said)[0])}
@@ -62,7 +63,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         relation, given, _ = readable[n]
         whole = call.given if call.given is not None else list_in(call.raw)
         inner = dict(given) if given is not None else None
-        if (listed := positional(case, call, due)) is not None:
+        if call.given is None and not due.said and list_in(call.raw) == []:
+            relation, inner = Relation("bare_list"), {}
+        elif (listed := positional(case, call, due)) is not None:
             relation, inner = Relation("positional"), listed
         elif gap is not None and lacks(call.raw, due.said, gap):
             begin, length = gap
@@ -70,6 +73,8 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             relation, inner = Relation(*gone), None
         elif call.given is None and inner is None:
             relation = next(filter(None, (masked(call.raw, text) for text in written(due.said))), relation)
+            if relation is not None and relation.key in _UNCLEAR and (sign := changed_sign(call.raw, due.said)):
+                relation = Relation("json_signs", sign)
         if (whole_again := taken_apart(due, inner)) is not None:
             relation, inner = Relation(whole_again[0]), whole_again[1]
         wrapper = wrapper_of(case, due, inner)
@@ -123,6 +128,7 @@ def _readable(case: Case, call: Made) -> _Read:
     return (None, call.given, call.name) if first is None else (Relation("doubled_names"), first, call.name)
 
 
+_UNCLEAR = ("json_broken", "json_cut")
 Gap = tuple[int, int]
 """First character and length of a lost piece."""
 

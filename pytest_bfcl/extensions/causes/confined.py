@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,11 @@ _WORDS = {
     "name length": "where names {longer} {value} characters are due",
     "takes objects": "where functions that take objects are due",
     "takes lists": "where functions that take lists are due",
+    "lists": "where lists are due",
+    "objects": "where objects are due",
+    "nested": "where lists or objects are due",
+    "name signs": "where names {value} are due",
+    "quotes asked": "where the question has quotes",
     "has enums": "where functions with enums are due",
     "turns": "in entries of {value}",
     "group": "in the group {value}",
@@ -46,6 +52,7 @@ _WORDS = {
     "digits asked": "where the question has digits",
     "system": "where there is a system message",
     "tools": "with {side} {value} tools offered",
+    "prompt": "where the prompt has {side} {value} tokens",
     "characters": "where question and tools are {longer} {value} characters",
     "question": "where the question is {longer} {value} characters",
     "order": "{when} the {value}. line of the run",
@@ -59,12 +66,13 @@ _WORDS = {
     "optional": "those that are not required",
     "required": "those that are required",
     "kind": "those of the kind {value}",
-    "position": "those after the first {value} of a call",
+    "position": "those {among} the first {value} of a call",
     "nth": "number {value} of a call",
     "numeric": "those that are numbers",
     "enum": "those with an enum",
     "empty": "those that are false, 0 or empty",
     "last tool": "where the last tool is due",
+    "not the last tool": "where another than the last tool is due",
     "number": "numbers {above} {value}",
     "later half": "where the later half of the tools is due",
     "type": "those of type {value}",
@@ -86,6 +94,7 @@ _WORDS = {
 _COUNTED = frozenset(
     (
         "tools",
+        "prompt",
         "characters",
         "question",
         "order",
@@ -110,12 +119,20 @@ _COUNTED = frozenset(
 
 PROXY, UNTOLD = 0.03, 0.12
 """What a threshold that can always be found must be better by; and a line of the run, which helps a user little."""
-_LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "order", "written"))
+_LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "turn", "order", "written", "position"))
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
 
 MOST_NAMES, SEVERAL = 3, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
+
+
+_FEW = {
+    ("tools", 1): "with one tool offered",
+    ("arguments", 0): "where calls without arguments are due",
+    ("given", 0): "in calls without arguments",
+    ("due", 1): "where one call is due",
+}
 
 
 class Where(NamedTuple):
@@ -134,12 +151,14 @@ class Where(NamedTuple):
 
     def __str__(self) -> str:
         zero_based = self.feature in ("turn", "tool", "call", "step", "position")
+        if (told := _FEW.get((self.feature, self.value))) and not self.more:
+            return told
         value = self.value + 1 if zero_based else self.value
         value = " or ".join(map(str, value)) if isinstance(value, tuple) else value
         return _WORDS[self.feature].format(
             value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
-            above="above" if self.more else "up to",
+            above="above" if self.more else "up to", among="after" if self.more else "among",
         )  # fmt: skip
 
 
@@ -246,9 +265,18 @@ def _candidates(
             if feature == "order" and not (within >= SHARP and beyond <= 1 - SHARP):
                 continue
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
-            kept = kept and (inside / size) ** hits < BY_ACCIDENT
+            kept = kept and _chance(hits, total, inside / size) < BY_ACCIDENT
             if (kept or within >= least_inside) and beyond <= OUTSIDE:
                 yield within - beyond, where
+
+
+def _chance(hits: int, total: int, share: float) -> float:
+    """The chance that at least ``hits`` of ``total`` fall into a ``share`` of places by accident."""
+    if share >= 1:
+        return 1.0
+    ways = (math.lgamma(total + 1) - math.lgamma(n + 1) - math.lgamma(total - n + 1) for n in range(hits, total + 1))
+    each = (math.exp(way + n * math.log(share) + (total - n) * math.log1p(-share)) for n, way in enumerate(ways, hits))
+    return sum(each)
 
 
 def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, int, int]]:
@@ -322,19 +350,20 @@ def _due_over(number: int) -> Callable[[Place], bool]:
 
 
 def _absent(place: Place) -> bool:
-    return "argument" in place.features
+    return "argument" in place.features and (place.level != "value" or "filled" in place.features)
 
 
 _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "defaults": _absent,
     "key_extra": lambda place: not _absent(place),
+    "key_lost": lambda place: not place.features.get("omittable"),
     "digits": lambda place: bool(place.features.get("digits")),
     "date_order": lambda place: _DATE.search(str(place.due)) is not None,
     "date_format": lambda place: re.search(r"\d\D\d", str(place.due)) is not None,
     "enum_first": lambda place: place.features.get("enum") is True and not place.features.get("first of enum"),
     "zeros": lambda place: bool(place.features.get("digits")),
     "json_cut": has_arguments,
-    "flattened": lambda place: bool(place.features.get("nested")),
+    "flattened": lambda place: bool(place.features.get("objects")),
     "spread": lambda place: bool(place.features.get("lists")),
     "name_of_other": lambda place: place.features.get("names", 1) > 1 or place.features.get("tools", 1) > 1,
     "merged": _due_over(1),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 EXAMPLES = 2
+SOME_REPLICAS = 0.08, 0.55
+"""Shares of places that one of several servers may have."""
 MOST_LINES = 6_000
 """Most lines that are searched for causes, from the start of a run."""
 UNEXPLAINED = "unexplained"
@@ -92,8 +94,8 @@ class Diagnosis:
         entries = len({(category, entry_id) for category, entry_id, _ in self.keys})
         return f"{self.judged} trials of {entries} entries" if entries < self.judged else f"{self.judged} entries"
 
-    def lines(self, run: str = "RUN") -> Iterator[str]:
-        """For a terminal: one line a cause, then its examples and the advice."""
+    def lines(self, run: str = "RUN", data: str = "auto") -> Iterator[str]:
+        """For a terminal: one line a cause, then its examples and the advice. ``data``: as it was named."""
         yield f"{clean(self.model)}: {self.failed} of {self.judged_entries} failed"
         if self.unfinished:
             yield f"not finished: {clean(self.unfinished)}"
@@ -107,8 +109,8 @@ class Diagnosis:
                 yield f"        {clean(entry_id)}: {clean(cut(sentence, 110))}"
         if self.why_not:
             yield f"not looked for causes: {clean(self.why_not)}"
-        for row in self.rows[:3] if self.asked else ():
-            yield f"next, {row.name}: {clean(self.command(row, run))}"
+        for row in self.rows[: 3 if self.asked else 1]:
+            yield f"next, {row.name}: {clean(self.command(row, run, data))}"
 
     def _undone(self, row: Named) -> str:
         low, high = wilson(len(row.lines), self.judged)
@@ -119,10 +121,14 @@ class Diagnosis:
         share = 100 * len(row.lines) / self.failed
         return f"{len(row.lines):5} {row.title}, {share:.0f} % of the loss; {row.proof}"
 
-    def command(self, row: Named, run: str = "RUN") -> str:
-        """The next experiment: these entries again, with one thing changed."""
-        named = f"{run}#{self.model}" if self.one_of_several and "#" not in run else run
-        return f"pytest-bfcl explain {shlex.quote(named)} --recheck {row.name} {row.next}"
+    def command(self, row: Named, run: str = "RUN", data: str = "auto") -> str:
+        """The next experiment: these entries again, with one thing changed. A file does not say which model it was."""
+        named = shlex.quote(f"{run}#{self.model}" if self.one_of_several and "#" not in run else run)
+        of = f" --data {shlex.quote(data)}" if data != "auto" else ""
+        if self.asked:
+            return f"pytest-bfcl explain {named} --recheck {row.name} {row.next}{of}"
+        ids = f"pytest-bfcl explain {named} --cause {row.name}{of} > ids.txt"
+        return f"{ids}; pytest-bfcl run --model PROVIDER:MODEL --ids ids.txt {row.next}{of}"
 
     def row(self, name: str) -> Named | None:
         """The row of a name."""
@@ -145,7 +151,7 @@ class Diagnosis:
                     "points": len(row.lines) / self.judged,
                     "interval95": list(wilson(len(row.lines), self.judged)),
                     "ids": row.ids,
-                    **({"next": self.command(row)} if self.asked else {}),
+                    "next": self.command(row),
                 }
                 for row in self.rows
             ],
@@ -204,13 +210,14 @@ def _of_model(
     found = Diagnosis(model, len(lines), passed, why_not=why_not, asked=asked is not None)
     found.keys = {_trial(line): "" for line in lines if line["outcome"] == "passed"}
     left = [line for line in lines if line["outcome"] != "passed"]
+    mode = str(lines[0].get("mode"))
     for cause in _causes(lines[:MOST_LINES], find) if left and find is not None else []:
         taken = [case.line for case in cause.entries or cause.together]
         name = cause.key
         same = sum(row.name.partition("-")[0] == name for row in found.rows)
         name += f"-{same + 1}" if same else ""
         found.rows.append(
-            Named(name, cause.whose, cause.title, taken, _proof(cause), _advice(cause.next, asked, cause.told))
+            Named(name, cause.whose, cause.title, taken, _proof(cause), _advice(cause.next, asked, cause.told, mode))
         )
         found.titles[name] = f"{cause.whose}: {cause.title}"
         if cause.entries:
@@ -225,7 +232,7 @@ def _of_model(
     if rest:
         told = ", ".join(f"{mistake} {number}" for mistake, number in did.most_common(6))
         title = KINDS[UNEXPLAINED].title
-        found.rows.append(Named(UNEXPLAINED, "", title, rest, told, _advice("again", asked)))
+        found.rows.append(Named(UNEXPLAINED, "", title, rest, told, _advice("again", asked, mode=mode)))
     return found
 
 
@@ -242,14 +249,17 @@ def _proof(cause: Cause) -> str:
     if cause.evidence:
         return cause.evidence
     told = f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
+    alike = cause.where is None and cause.whose in ("server", "parser") and not cause.is_regular
+    if alike and SOME_REPLICAS[0] <= cause.shown / max(1, cause.exposed) <= SOME_REPLICAS[1]:
+        told += f", about one in {round(cause.exposed / cause.shown)}"
     return f"{told}; {len(cause.together)} entries more, with another cause" if cause.together else told
 
 
-def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:
-    """What to change: the first advice that the run did not have."""
+def _advice(kind: str, asked: ModelFingerprint | None, told: str = "", mode: str = "") -> str:
+    """What to change: the first advice that the run did not have; of lines without a run only the ``mode`` is known."""
     options = NEXT[kind]
     if asked is None:
-        return options[-1]
+        return next((each for each in options if each not in (f"--mode {mode}", *_STREAMED)), "--repeat 3")
     name = asked.model.partition(":")[2].rpartition("@")[0]
     if told and kind == "decoder" and (found := _decoder(told)) not in (None, asked.decoder):
         return f"--decoder {found}"

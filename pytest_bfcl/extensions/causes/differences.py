@@ -167,6 +167,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
         about = {**found.features, "turn": number, "turn number": "odd" if number % 2 == 0 else "even"}
         about |= _of_due(case, turn)
+        about["prompt"] = _prompt_tokens(case, number)
         about["added tool"] = any(due.name in later for due in turn.due)
         if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
             tail = [*(call.raw for call in made[-1:]), *([] if made else [_text(case, number)])]
@@ -222,6 +223,12 @@ def _text(case: Case, number: int, most: int | None = None) -> str:
     return " ".join(step.reply.text or "" for step in steps[:most]).strip()
 
 
+def _prompt_tokens(case: Case, number: int) -> int | None:
+    """The tokens of a turn's first request, where they are known."""
+    steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
+    return steps[0].reply.input_tokens or None if steps else None
+
+
 def _told(turn: Turn) -> list[tuple[str, Any]]:
     """The calls of a turn, by names and arguments."""
     return [(each.name, each.said) for each in turn.due]
@@ -251,9 +258,10 @@ def _features(case: Case) -> Features:
         "script": script_of(asked) or "LATIN",
         **{told: not asked.isascii() and any(map(least, asked)) for told, least in _LETTERS},
         "digits asked": any(map(str.isdigit, asked)),
+        "quotes asked": not {"'", '"'}.isdisjoint(asked),
         "system": any(each["role"] == "system" for turn in entry.question for each in turn),
         "turns": "one turn" if not entry.row.multi_step else "several turns",
-        "order": case.order if case.line.get("started_at") else None,
+        "order": case.order,
     }
 
 
@@ -282,15 +290,21 @@ def _earlier(case: Case, made: list[Made], number: int) -> Why:
 def _of_due(case: Case, turn: Turn) -> Features:
     """The properties of the functions that a turn needs."""
     parameters = [case.properties(due.name) for due in turn.due]
+    last, names = next(reversed(case.wires), ""), [due.name for due in turn.due]
     kinds = {str(each.get("type")) for one in parameters for each in one.values() if isinstance(each, dict)}
     return {
         "due": len(turn.due),
         "arguments": max((len(due.said) for due in turn.due), default=0),
-        "last tool": any(due.name == list(case.wires)[-1] for due in turn.due) and len(case.wires) > 1,
+        "last tool": len(case.wires) > 1 and any(due.name == last for due in turn.due),
+        "not the last tool": len(case.wires) > 1 and any(due.name != last for due in turn.due),
         "parameters": max(map(len, parameters), default=0),
         "name length": max((len(due.name) for due in turn.due), default=0),
         "takes objects": not kinds.isdisjoint(("object", "dict")),
         "takes lists": not kinds.isdisjoint(("array", "list", "tuple")),
+        "lists": any(isinstance(value, list) and value for due in turn.due for value in due.said.values()),
+        "objects": any(isinstance(value, dict) and value for due in turn.due for value in due.said.values()),
+        "nested": any(isinstance(value, dict | list) and value for due in turn.due for value in due.said.values()),
+        "name signs": "with underscores" if any("_" in each for each in names) else "without underscores",
         "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
     }
 
@@ -319,7 +333,7 @@ def _gap(cases: Sequence[Case]) -> Gap | None:
                 if call.given is None and call.raw:
                     broken += 1
                     piece = lost_piece(call.raw, due.said)
-                    if piece is not None and piece[0] < len(call.raw):  # more than its end
+                    if piece is not None and piece[1] > 1 and piece[0] < len(call.raw):  # more than a sign or its end
                         found[piece] += 1
     if not found:
         return None
@@ -352,7 +366,8 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
             return ((key, told),), restore(number, calls)
     if not text:
         bare = [("bare_lost", "")] if steps and not any(due.said for due in turn.due) else []
-        return (*bare, ("thoughts" if thoughts else "empty" if steps else "not_asked", "")), restored
+        lost = [("first_lost", ""), ("last_lost", "")] if steps and not thoughts and len(turn.due) == 1 else []
+        return (*bare, ("thoughts" if thoughts else "empty" if steps else "not_asked", ""), *lost), restored
     if len(text) >= LEAST_LETTERS and text in case.asked:
         return (("echo", ""),), restored
     if ERROR.search(text):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
@@ -59,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
             names = ", ".join(row.name for row in known) or "none"
             raise UsageError(f"{args.run} has no cause {args.cause!r}; its causes: {names}")
         return 0
-    named = f" --data {shlex.quote(data)}" if data != "auto" else ""
     for each in found:
-        for line in each.lines(args.run):
-            say(f"{line}{named}" if line.startswith("next, ") else line)
+        for line in each.lines(args.run, data):
+            say(line)
     return 0

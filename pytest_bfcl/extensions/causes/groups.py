@@ -146,6 +146,12 @@ def _exposed(
     some = [pair for (level, kind), pairs in by_kind.items() if level in levels and kind in kinds for pair in pairs]
     if "raw" in levels:
         some = [(each, place) for each, place in some if id(place) in mine or has_arguments(place)]
+    if "reply" in levels and len(levels) > 1:  # a turn with the difference in a call is no turn without it
+        here = {(id(each), place.features.get("turn")) for each, place in shown if place.level != "reply"}
+        some = [
+            (each, place) for each, place in some
+            if place.level != "reply" or id(place) in mine or (id(each), place.features.get("turn")) not in here
+        ]  # fmt: skip
     could = visible(why)
     return some if could is None else [(each, place) for each, place in some if id(place) in mine or could(place)]
 

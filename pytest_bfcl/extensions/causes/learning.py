@@ -25,6 +25,7 @@ from pytest_bfcl.extensions.causes.programs import (
     of_changes,
     of_codes,
     of_constants,
+    of_deep_changes,
     of_lines,
     of_offered,
     of_raw,
@@ -32,8 +33,8 @@ from pytest_bfcl.extensions.causes.programs import (
     of_tables,
     of_two,
 )
-from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_pieces, of_words
-from pytest_bfcl.extensions.causes.turn_programs import of_turns
+from pytest_bfcl.extensions.causes.text_programs import of_dates, of_encodings, of_letters, of_pieces, of_words
+from pytest_bfcl.extensions.causes.turn_programs import LAST_TURN_ONLY, of_turns
 from pytest_bfcl.extensions.causes.values import same
 from pytest_bfcl.extensions.causes.written import of_bare_calls, of_notations
 
@@ -105,7 +106,8 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             key = (f"{level}_learned", program.told)
             rules[key] = Rule(level, program, _kinds(hits))
             hits = _all_foretold(found, rules[key])
-            if level == "reply" and sum(bool(place.said) for _, place in hits) < 2:
+            silent = level == "reply" and sum(bool(place.said) for _, place in hits) < 2
+            if silent and program.told != LAST_TURN_ONLY:
                 del rules[key]  # that nothing was called has many causes
                 break
             for _, place in hits:
@@ -256,6 +258,8 @@ def _holds(hits: Trained, first: set[int]) -> bool:
         return False
     if len(entries) >= 3 and len(meant) >= 3:
         return True
+    if len(entries) >= 3 and meant == {"True", "False"}:  # there are no more of them
+        return True
     return len(meant) >= 2 and sum(map(len, meant)) >= LEAST_SAID
 
 
@@ -276,7 +280,8 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
         yield from of_bare_calls(places)
     for place in places:
         if (id(place), 1) not in made:
-            families = (of_changes, of_raw, of_offered, of_forms, of_pieces, of_dates, of_notations, of_lenses)
+            families = [of_changes, of_raw, of_offered, of_forms, of_pieces, of_dates, of_notations, of_lenses]
+            families.append(of_encodings if level == "text" else of_deep_changes)
             made[id(place), 1] = [each for family in families for each in family(place)]
         yield from made[id(place), 1]
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])

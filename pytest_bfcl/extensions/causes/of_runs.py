@@ -81,6 +81,7 @@ def _of_file(path: Path, data: str, mode: str) -> list[Diagnosis]:
     """Lines of a file: those with an outcome unchanged, others judged."""
     from pytest_bfcl.rescoring import score_lines
     from pytest_bfcl.runs.directory import refuse_other_file
+    from pytest_bfcl.runs.readings import Readings
     from pytest_bfcl.runs.replay_lines import read_replay_lines
     from pytest_bfcl.runs.results import read_results
 
@@ -94,15 +95,17 @@ def _of_file(path: Path, data: str, mode: str) -> list[Diagnosis]:
     dataset = _data_beside(beside) if beside.is_file() and data == "auto" else open_data(data)
     if any("outcome" not in line for line in lines):
         lines = [{"mode": mode, **line} if mode else line for line in lines]
-        judged = list(score_lines(lines, dataset, ahead=lines))
+        readings = Readings()
+        judged = list(score_lines(lines, dataset, ahead=lines, readings=readings))
         if data == "auto" and not beside.is_file() and _strange(judged) > SOME * len(judged):
             other = open_data("bundled")  # its ids are the same
-            again = list(score_lines(lines, other, ahead=lines))
+            others = Readings()
+            again = list(score_lines(lines, other, ahead=lines, readings=others))
             if _strange(again) < _strange(judged):
-                dataset, judged = other, again
+                dataset, judged, readings = other, again, others
         _say_what_was_judged(path, dataset, judged)
         pairs = [pair for pair in zip(lines, judged, strict=True) if "error" not in pair[1]]
-        lines = [{"model": path.name, **_line(line, verdict)} for line, verdict in pairs]
+        lines = [{"model": path.name, **readings.complete(_line(line, verdict))} for line, verdict in pairs]
     return diagnose(lines, _find_in(dataset))
 
 

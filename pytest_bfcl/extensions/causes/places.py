@@ -190,7 +190,7 @@ def restore(turn: int, due: list[Due]) -> Fix:
         steps = draft[turn].steps
         calls = [Made(each.name, dict(each.said)) for each in due]
         if steps:
-            steps[0] = calls
+            steps[:] = [calls, *([] for _ in steps[1:])]
         else:
             steps.append(calls)
 

@@ -188,6 +188,9 @@ TEXTS: Mapping[str, Change] = {
     "with hours of twelve": lambda text: re.sub(
         r"\b(\d\d):(?=\d\d)", lambda found: f"{(int(found[1]) - 1) % 12 + 1:02}:", text
     ),
+    "times as minutes (`510` for 08:30)": lambda text: (
+        int(text[:-3]) * 60 + int(text[-2:]) if re.fullmatch(r"\d{1,2}:[0-5]\d", text) else None
+    ),
     "without minutes": _without(r"(?<=\b\d\d):\d\d"),
 }  # fmt: skip
 """What may be said in place of a text."""
@@ -268,11 +271,11 @@ NUMBERS: Mapping[str, Change] = {
     "as integers": lambda number: int(number) if isinstance(number, float) else 1 // 0,
     "as decimals": lambda number: float(number) if isinstance(number, int) else 1 // 0,
     "as texts": str,
-    "as texts with one digit after the point": lambda number: f"{number:.1f}",
-    "as texts with two digits after the point": lambda number: f"{number:.2f}",
+    **{f"as texts with {n} digits after the point": lambda number, n=n: f"{number:.{n}f}" for n in range(5)},
     "as texts with commas": lambda number: f"{number:,}",
     "as texts with a decimal comma": lambda number: str(number).replace(".", ","),
     "as texts of powers of ten": lambda number: f"{number:e}",
+    **{f"as texts of powers of ten, {n} digits": lambda number, n=n: f"{number:.{n}e}" for n in range(5)},
     "as texts with percent signs": lambda number: f"{number}%",
     "as texts of shares": lambda number: f"{number:%}",
     "in thousands, with `k`": lambda number: f"{number / 1000:.3g}k" if number >= 1000 else None,

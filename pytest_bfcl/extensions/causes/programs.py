@@ -5,6 +5,7 @@ Also of arguments as wholes, of numbers, and of other texts that were offered.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,9 +100,37 @@ def noun_of(place: Place) -> str:
 def of_changes(place: Place) -> Iterator[Program]:
     """One change of the whole."""
     for name, change in changes_of(place.due).items():
-        if equal(made_of(change, place.due), place.said):
+        told = made_of(change, place.due)
+        if equal(told, place.said) and (told != place.due or type(told) is not type(place.due)):
             kind: Any = type(place.due) if not isinstance(place.due, int | float) else int | float
             yield Program(f"{noun_of(place)} {name}".strip(), _of_kind(name, kind))
+
+
+def of_deep_changes(place: Place) -> Iterator[Program]:
+    """One change of a list or an object, and of all of its kind inside it."""
+    if not isinstance(place.due, dict | list) or place.level != "value":
+        return
+    kind = type(place.due)
+    for name, change in changes_of(place.due).items():
+        if equal(made_of(_deep(change, kind), place.due), place.said):
+            yield Program(
+                f"{noun_of(place)} {name}, also inside",
+                lambda p, c=change, k=kind: made_of(_deep(c, k), p.due) if isinstance(p.due, k) else NOTHING,
+                2,
+            )
+
+
+def _deep(change: Change, kind: type) -> Change:
+    """A change made from the inside out. Its lists and objects are few and small: arguments of a call."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {key: changed(each) for key, each in value.items()}
+        elif isinstance(value, list):
+            value = [changed(each) for each in value]
+        return change(value) if isinstance(value, kind) else value
+
+    return changed
 
 
 LARGEST = 1e15
@@ -203,7 +232,15 @@ def of_raw(place: Place) -> Iterator[Program]:
         for name, change in TEXTS.items() if isinstance(text, str) and not isinstance(place.said, dict) else ():
             if made_of(change, text) == place.said:
                 told = ", ".join(each for each in (writer, name) if each)
-                yield Program(told, lambda p, w=write, c=change: c(w(p.due)), 2)
+                yield Program(told, lambda p, w=write, c=change: _or_read(p, c(w(p.due))), 2)
+    for name, change in TEXTS.items() if isinstance(place.said, dict) else ():
+        if made_of(lambda due, c=change: json.loads(c(WRITERS[""](due))), place.due) == place.said:
+            yield Program(name, lambda p, c=change: _or_read(p, c(WRITERS[""](p.due))), 2)
+
+
+def _or_read(place: Place, text: Any) -> Any:
+    """A text of arguments, as the object that was read of it where one was."""
+    return json.loads(text) if isinstance(place.said, dict) and isinstance(text, str) else text
 
 
 def of_split(places: Sequence[Place]) -> Iterator[Program]:

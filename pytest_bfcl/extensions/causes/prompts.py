@@ -83,6 +83,8 @@ def read_prompts(cases: Sequence[Case]) -> Prompts:
         some, others = _lost(rows, parts)
         lost |= {part: str(each) for part, each in some.items() if part != "question"}
         arrived |= others
+    if kept := _few_tools(cases):
+        lost |= {SOME_TOOLS: kept}
     if fall := _fall(cases):
         lost |= {LATER_TOOLS: fall}
         lost.pop("earlier turns", None)
@@ -91,6 +93,11 @@ def read_prompts(cases: Sequence[Case]) -> Prompts:
 
 
 LATER_TOOLS = "tools of later turns"
+SOME_TOOLS = "some tools"
+MOST_TOOLS = range(1, 20)
+"""Numbers of tools up to which all of them may arrive."""
+KEPT = 0.7
+"""Share of the tools' tokens below which some of them were left out."""
 FALL, MOSTLY = 0.7, 0.8
 """Tokens of the second turn's first request against those of the first turn's, and the conversations that show it."""
 LEAST_AT_END, LONGER = 8, 1.2
@@ -128,6 +135,23 @@ def _window(cases: Sequence[Case]) -> int:
         if tokens == most
     ]
     return most if sizes and max(sizes) >= LONGER * min(sizes) else 0
+
+
+def _few_tools(cases: Sequence[Case]) -> str:
+    """The proof that requests with many tools have the tokens of some of them only; else empty."""
+    rows = [(len(case.entry.function), _first_request(case)) for case in cases if case.transcript.mode == "fc"]
+    rows = [(number, row) for number, row in rows if row[1]]
+    for most in MOST_TOOLS:
+        few = [row for number, row in rows if number <= most]
+        many = [row for number, row in rows if number > most]
+        fitted = _fitted(*_split(few)) if len(few) >= LEAST_REQUESTS <= len(many) else None
+        if fitted is None or fitted[2][0] <= 6 * fitted[2][1]:
+            continue
+        (base, _), (of_text, _), (of_tools, _) = fitted
+        shares = sorted((tokens - base - of_text * told[1]) / (of_tools * told[2]) for told, tokens in many)
+        share = shares[len(shares) // 2]
+        return f"with more than {most} tools, prompts have the tokens of {share:.0%} of them" if share < KEPT else ""
+    return ""
 
 
 def tools_lost(without: Sequence[Case], others: Sequence[Case]) -> Lost | None:

@@ -9,7 +9,7 @@ from pytest_bfcl.extensions.causes.cases import Case
 from pytest_bfcl.extensions.causes.cause import LEAST, Cause, least_entries
 from pytest_bfcl.extensions.causes.groups import Group
 from pytest_bfcl.extensions.causes.places import Found, Place
-from pytest_bfcl.extensions.causes.prompts import LATER_TOOLS, Prompts
+from pytest_bfcl.extensions.causes.prompts import LATER_TOOLS, SOME_TOOLS, Prompts
 
 WORDS = ("words", "asked", "refused", "empty", "undue")
 """Kinds of whole replies that another cause may produce: they are named for entries of their own only."""
@@ -72,12 +72,19 @@ def of_prompts(found: Sequence[Found], prompts: Prompts, named: Sequence[tuple[C
         if cause.kind.strength == "sure" and cause.key not in _OF_LOST
         for _, p in group.shown
     }
+    of_some = {"tools_dropped"} if {cause.key for cause, _ in named} & _OF_SOME_TOOLS else set()
     for key, parts in _OF_PROMPTS.items():
-        if not all(part in prompts.lost for part in parts) or (key == "window" and not prompts.window):
+        if (
+            key in of_some
+            or not all(part in prompts.lost for part in parts)
+            or (key == "window" and not prompts.window)
+        ):
             continue
         cause = Cause(key, evidence=prompts.lost[parts[0]]) if parts else _of_window(prompts.window)
         needing = [each for each in found if _needed(key, each, each.places, prompts)]
-        if key != "descriptions_lost" and sum(not each.case.passed for each in needing) < MOSTLY * len(needing):
+        if key not in ("descriptions_lost", "tools_dropped") and sum(
+            not each.case.passed for each in needing
+        ) < MOSTLY * len(needing):
             continue
         for each in found:
             if each.case.passed or id(each.case) in taken or any(id(place) in sure for place in each.differences):
@@ -95,6 +102,8 @@ def _of_window(tokens: int) -> Cause:
 
 _OF_LOST = {*WORDS, "thoughts", "repeated_steps", "history_lost", "first_tool_only", "tools_lost", "tools_dropped"}
 """Causes of replies that a lost part of the prompt explains better."""
+_OF_SOME_TOOLS = {"first_tool_only", "tools_lost"}
+"""Causes that say more than that some tools are lost."""
 _OF_PROMPTS = {
     "window": (),
     "later_tools_lost": (LATER_TOOLS,),
@@ -104,6 +113,7 @@ _OF_PROMPTS = {
     "descriptions_lost": ("descriptions of the first tool", "descriptions of other tools"),
     "history_lost": ("earlier turns",),
     "results_lost": ("results",),
+    "tools_dropped": (SOME_TOOLS,),
 }
 
 
@@ -119,7 +129,7 @@ def _needed(key: str, found: Found, places: Sequence[Place], prompts: Prompts) -
         return any(step.reply.input_tokens == prompts.window for step in steps)
     if key in ("history_lost", "later_tools_lost"):
         return bool(turns) and (min(turns) > 0 if found.differences else max(turns) > 0)
-    if key == "tools_lost":
+    if key in ("tools_lost", "tools_dropped"):
         return any(place.level == "reply" for place in places)
     if key == "descriptions_lost":
         return any(place.level != "reply" for place in places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Case, Due, Made
@@ -15,6 +16,7 @@ from pytest_bfcl.spread_json import json_or
 Object = dict[str, Any]
 _TROUBLE = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, AttributeError)
 
+LONGEST_SIGN = 3
 MOST_BRACES = 60
 """Braces from the end of a text at which an object is looked for."""
 
@@ -24,7 +26,7 @@ _REPAIRS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("json_commas", "", lambda raw: json.loads(re.sub(r",\s*([}\]])", r"\1", raw))),
     ("json_braces", "", lambda raw: json.loads(raw.strip()[1:-1]) if raw.startswith("{{") else None),
     ("json_python", "", lambda raw: literal(raw.strip())),
-    ("json_commas", "", lambda raw: json.loads(re.sub(r'(["\d}\]el])\s+(")', r"\1,\2", raw))),
+    ("json_signs", "`,` is lost", lambda raw: json.loads(re.sub(r'(["\d}\]el])\s+(")', r"\1,\2", raw))),
     ("json_keys", "", lambda raw: json.loads(re.sub(r"([{,]\s*)(\w+)\s*:", r'\1"\2":', raw))),
     ("json_comments", "", lambda raw: json.loads(re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*", "", raw, flags=re.S))),
     ("json_lines", "", lambda raw: json.loads(raw, strict=False)),
@@ -134,6 +136,21 @@ def lost_piece(raw: str, due: Object) -> tuple[int, int] | None:
             if whole[begin + length :] == raw[begin:]:
                 return (0 if whole.endswith(raw) else begin), length
     return None
+
+
+def changed_sign(raw: str, due: Object) -> str:
+    """The only sign that an argument text has in place of another, or lacks, everywhere alike; else empty."""
+    for whole in written(due):
+        if not 0 < len(raw) <= MOST or whole.startswith(raw):
+            break
+        steps = SequenceMatcher(None, whole, raw, autojunk=False).get_opcodes()
+        changed = {(whole[a:b], raw[c:d]) for kind, a, b, c, d in steps if kind != "equal"}
+        if len(changed) == 1:
+            ((right, wrong),) = changed
+            if len(right) <= LONGEST_SIGN >= len(wrong) and not any(map(str.isalnum, right + wrong)):
+                gone, added = f"`{right}` is lost", f"`{wrong}` is added"
+                return gone if not wrong else added if not right else f"`{wrong}` for `{right}`"
+    return ""
 
 
 def objects_in(raw: str) -> list[Object]:
@@ -270,11 +287,9 @@ def positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
         values = json_or(call.raw[:20_000])
     elif 0 < len(call.given) <= 2 and not call.given.keys() & {*order, *due.accepted}:
         filled = [each for each in call.given.values() if each not in ({}, [], None)]
-        if not filled and not due.said:
+        if not filled and not due.said and None not in call.given.values():
             return {}
         values = filled[0] if len(filled) == 1 else None
-    if values == [] and not due.said:
-        return {}
     if not isinstance(values, list) or not values or len(values) > len(order):
         return None
     known = dict(zip(order, values, strict=False))

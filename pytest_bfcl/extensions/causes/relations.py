@@ -11,6 +11,7 @@ import base64
 import binascii
 import html
 import json
+import quopri
 import re
 import unicodedata
 from collections.abc import Callable
@@ -128,6 +129,7 @@ ENCODINGS: tuple[tuple[str, str, Callable[[str], str]], ...] = (
     ("backslash escapes", r"[^ !#-\[\]-~]", _escaped),
     ("backslashes before signs", r"[^a-zA-Z0-9 ]", lambda said: re.sub(r"\\([\W_])", r"\1", said)),
     ("blanks as plus signs", " ", lambda said: said.replace("+", " ")),
+    ("quoted-printable", "=", lambda said: quopri.decodestring(said).decode()),
     ("Base64", "", lambda said: base64.b64decode(said, validate=True).decode()),
     ("hexadecimal", "", lambda said: bytes.fromhex(said).decode()),
     ("letters taken apart", r"[^\x00-\x7f]", lambda said: unicodedata.normalize("NFC", said)),

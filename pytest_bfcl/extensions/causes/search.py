@@ -7,7 +7,7 @@ undone. Entries that no undoing makes right stay unexplained.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.cause import KINDS, Cause
@@ -34,6 +34,11 @@ COMMON = 0.05
 """Shares of the places, or of all differences of the same part and of some places, that a habit must reach."""
 SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
+MOST_RIGHT = 1_000
+"""Right cases, evenly chosen, whose places are compared with those of failed ones."""
+_SLIPS = ("doubled", "refused", "repeated_steps", "empty")
+OFTEN_SLIPS = 0.08
+"""What models do now and then, and the least share of its places from which on it is no accident."""
 ONE_ANSWER = 8
 """This number of replies with equal words is one answer to everything."""
 
@@ -43,7 +48,7 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     known = list(cases)
     compared = [case for case in known if case.entry.row.checker in COMPARED]
     elsewhere = Elsewhere(compared)
-    found = [places_of(case, elsewhere) for case in compared]
+    found = [each for case, times in _weighed(compared) for each in [places_of(case, elsewhere)] * times]
     prompts = read_prompts(known)
     arrived = prompts.arrived
     named = _named(found, {}, arrived)
@@ -64,6 +69,19 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     explained = _explained(causes)
     left = [case for case in known if not case.passed and id(case) not in explained]
     return sorted(_joined(causes), key=lambda each: (-len(each.entries), -len(each.together))), left
+
+
+def _weighed(cases: Sequence[Case]) -> Iterator[tuple[Case, int]]:
+    """All failed cases, and right ones with the number of them that each stands for: they only tell what is usual."""
+    right = 0
+    each_for = -(-sum(case.passed for case in cases) // MOST_RIGHT) or 1
+    for case in cases:
+        if not case.passed:
+            yield case, 1
+            continue
+        if right % each_for == 0:
+            yield case, each_for
+        right += 1
 
 
 def _joined(causes: Iterable[Cause]) -> list[Cause]:
@@ -134,6 +152,7 @@ _SILENT = ("words", "asked", "refused", "empty")
 _ANSWERS_TO_OTHERS = {
     "mixed_up": (*WORDS, "other_function", "reply_learned", *_OF_OTHERS),
     "turn_late": (*WORDS, "earlier_again"),
+    "first_tool_only": ("call_missing",),
 }
 """Replies that belong elsewhere may be words, too, or look like a rule of turns."""
 
@@ -149,6 +168,8 @@ def _regular(group: Group) -> Cause | None:
     two = kind.strength != "loose" and not kind.vague and share < MOSTLY and key != "raw_learned"
     where = confined(group.exposed, mine, chosen=key == "key_lost" or habit, two=two)
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
+        return None
+    if key in _SLIPS and where is None and share < OFTEN_SLIPS:
         return None
     if (
         kind.told != "only one"
@@ -203,9 +224,12 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed, where=kept)
     if cause.key in _SILENT and where.feature == "added tool":
         return Cause("added_tools_lost", "", shown=cause.shown, exposed=cause.exposed)
-    of_tools = where.feature == "later half" or (where.feature == "tool" and where.more)
+    of_tools = where.feature in ("later half", "not the last tool") or (where.feature == "tool" and where.more)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:
-        return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)
+        told = "last tool reaches" if where.feature == "not the last tool" else "first tools reach"
+        if where.feature == "tool" and where.value:
+            told = f"first {where.value + 1} tools reach"
+        return Cause("first_tool_only", told, shown=cause.shown, exposed=cause.exposed)
     if cause.key in _SILENT and (lost := _tools_lost(group)):
         return Cause("tools_lost", "", shown=cause.shown, exposed=cause.exposed, where=where, evidence=lost)
     if cause.key in ("asked", "words") and where.feature in _OF_FUNCTIONS:

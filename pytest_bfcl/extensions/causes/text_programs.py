@@ -12,7 +12,8 @@ from typing import Any
 from pytest_bfcl.extensions.causes.forms import text_of
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import dates_as
-from pytest_bfcl.extensions.causes.programs import Program, foretold, is_number
+from pytest_bfcl.extensions.causes.programs import Program, foretold, is_number, made_of
+from pytest_bfcl.extensions.causes.relations import ENCODINGS
 
 
 def _cut_up(name: str, size: int, text: str) -> str:
@@ -42,6 +43,14 @@ _PIECES = (
     "of which the first two are exchanged", "of which the second and third are exchanged",
     *(f"of which every {nth} one {what}" for nth in _NTH for what in ("is dropped", "comes twice")),
 )  # fmt: skip
+
+
+def of_encodings(place: Place) -> Iterator[Program]:
+    """A text that the inverse of an encoding makes right again."""
+    if isinstance(place.due, str) and isinstance(place.said, str) and place.said != place.due:
+        for told, _, undo in ENCODINGS:
+            if made_of(undo, place.said) == place.due:
+                yield Program(f"in {told}", lambda p, u=undo: p.said if made_of(u, p.said) == p.due else NOTHING)
 
 
 def of_pieces(place: Place) -> Iterator[Program]:
@@ -96,24 +105,9 @@ def _visible(signs: str) -> str:
 
 
 _CODES = (
-    "%A",
-    "%a",
-    "%B",
-    "%b",
-    "%Y",
-    "%m",
-    "%d",
-    "%-m",
-    "%-d",
-    "%j",
-    "%y",
-    "%Y%m%d",
-    "%d%m%Y",
-    "%y%m%d",
-    "%s",
-    "%s000",
-    "%V",
-)
+    "%A", "%a", "%B", "%b", "%Y", "%G", "%m", "%V", "%d", "%-m", "%-d", "%u", "%w", "%j", "%y",
+    "%Y%m%d", "%d%m%Y", "%y%m%d", "%s", "%s000",
+)  # fmt: skip
 """Parts of dates, as `strftime` writes them."""
 MOST_FORMS = 24
 

@@ -221,6 +221,7 @@ def _late(place: Place) -> Any:
     return _due_in(place, _number(place) - 1) if _number(place) else []
 
 
+LAST_TURN_ONLY = "only the last turn has calls"
 _TURNS: Mapping[str, Callable[[Place], Any]] = {
     "turns have the calls of the next turn": lambda p: _due_in(p, _number(p) + 1),
     "turns have the calls of the turn before": lambda p: _due_in(p, _number(p) - 1),
@@ -232,6 +233,7 @@ _TURNS: Mapping[str, Callable[[Place], Any]] = {
         _due_in(p, *range(_number(p) + 1)) if _number(p) else NOTHING
     ),
     "turns have the calls of the turn before, then their own": lambda p: _due_in(p, _number(p) - 1, _number(p)),
+    LAST_TURN_ONLY: lambda p: [] if _number(p) < len(p.of.case.turns) - 1 else NOTHING,  # type: ignore[union-attr]
     "all calls come in the last turn": lambda p: _at_once(p, -1),
     "all calls come in the first turn": lambda p: _at_once(p, 0),
     "calls come one turn late": _late,

@@ -131,13 +131,20 @@ def _listed(value: object) -> object:
 def _number_text(said: str, due: float) -> Relation | None:
     if _NUMBER_WORDS.get(said.strip().casefold()) == due or _joined(said) == due:
         return Relation("number_words")
-    commas = said.replace(",", "").replace(" ", "").replace("_", "").replace("'", "")
-    if any(_close(_number(each), due) for each in (said, said.replace(".", "").replace(",", "."), commas)):
+    if _close(_number(said), due):
         return Relation("number_text")
+    for told, digits in (("a comma for the point", said.replace(".", "").replace(",", ".")), *_grouped(said)):
+        if _close(_number(digits), due):
+            return Relation("number_text", told)
     found = re.search(r"-?\d[\d,]*(?:\.\d+)?", said)
     if found is None or not _close(_number(found.group().replace(",", "")), due):
         return None
     return Relation("number_with_unit", f"{said[: found.start()]}…{said[found.end() :]}"[:40])
+
+
+def _grouped(said: str) -> Iterator[tuple[str, str]]:
+    """A text of a number without the signs between its thousands."""
+    return ((f"with `{sign}` between thousands", said.replace(sign, "")) for sign in ",_' " if sign in said)
 
 
 def _joined(said: str) -> float | None:

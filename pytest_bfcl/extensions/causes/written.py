@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import product
 from typing import Any, NamedTuple
 
 from pytest_bfcl.decoding import decode
@@ -225,7 +226,8 @@ _WRITINGS = [
 class Marks(NamedTuple):
     """Signs before all, behind a name, behind an argument's name, between arguments, between calls, behind all.
 
-    ``between_calls`` is `None` where one call was made. ``bare`` follows the name of a call without arguments:
+    ``between_calls`` is `None` where one call was made. The numbers of a call and of the next one are in them as
+    `_THIS` and `_NEXT`, counted from ``first``. ``bare`` follows the name of a call without arguments:
     ``opening``, or its beginning.
     """
 
@@ -236,6 +238,21 @@ class Marks(NamedTuple):
     between_calls: str | None
     end: str
     bare: str = ""
+    first: int = 1
+
+
+_THIS, _NEXT = "\x00", "\x01"
+
+
+def _numbered(marks: str, number: int) -> str:
+    """Signs with the numbers of a call and of the next one out of them."""
+    for each, sign in ((number, _THIS), (number + 1, _NEXT)):
+        marks = re.sub(rf"(?<![\d.]){each}(?![\d.])", sign, marks)
+    return marks
+
+
+def _with_numbers(marks: str, number: int) -> str:
+    return marks.replace(_THIS, str(number)).replace(_NEXT, str(number + 1))
 
 
 def of_notations(place: Place) -> Iterator[Program]:
@@ -245,8 +262,8 @@ def of_notations(place: Place) -> Iterator[Program]:
         return
     if place.level != "text" and len(calls[0][1]) < (1 if isinstance(place.due, dict) and place.level != "raw" else 2):
         return
-    for writing in _WRITINGS:
-        marks = _marks_of(calls, said, writing)
+    for writing, first in product(_WRITINGS, (1, 0) if place.level == "text" and re.search(r"[01]", said) else (1,)):
+        marks = _marks_of(calls, said, writing, first)
         if marks is not None and (writing.name("a", 1, 0) or len(calls[0][1]) > 1 or place.level == "text"):
             yield _program(place, marks, writing)
 
@@ -288,7 +305,7 @@ def _calls(place: Place) -> Calls:
     return [("", due)] if isinstance(due, dict) and due else []
 
 
-def _marks_of(calls: Calls, said: str, writing: Writing) -> Marks | None:
+def _marks_of(calls: Calls, said: str, writing: Writing, first: int = 1) -> Marks | None:
     """The signs of a text; `None` where it has other parts, or signs that differ."""
     place = 0
     gaps: defaultdict[str, set[str]] = defaultdict(set)
@@ -304,10 +321,12 @@ def _marks_of(calls: Calls, said: str, writing: Writing) -> Marks | None:
             if found < 0 or found - place > MOST_BETWEEN:
                 return None
             bare = gap == "between_calls" and not calls[number - 1][1]  # nothing is between its two signs
-            after_bare += [said[place:found]] if bare else []
-            gaps[gap] |= set() if bare else {said[place:found]}
+            signs = said[place:found]
+            signs = _numbered(signs, first + number - 1) if gap in ("begin", "between_calls") else signs
+            after_bare += [signs] if bare else []
+            gaps[gap] |= set() if bare else {signs}
             place = found + len(part)
-    opening, end = next(iter(gaps["opening"]), ""), said[place:]
+    opening, end = next(iter(gaps["opening"]), ""), _numbered(said[place:], first + len(calls) - 1)
     for each in after_bare:
         gaps["between_calls"].add(each.removeprefix(opening))
     if not opening or len(end) > MOST_BETWEEN or any(len(each) > 1 for each in gaps.values()):
@@ -315,7 +334,7 @@ def _marks_of(calls: Calls, said: str, writing: Writing) -> Marks | None:
     known = {name: next(iter(each)) for name, each in gaps.items() if each}
     return Marks(
         known["begin"], opening, known.get("equals", ""), known.get("between", ", "), known.get("between_calls"),
-        end if calls[-1][1] else end.removeprefix(opening), opening,
+        end if calls[-1][1] else end.removeprefix(opening), opening, first,
     )  # fmt: skip
 
 
@@ -330,4 +349,8 @@ def written(calls: Calls, marks: Marks, writing: Writing) -> Any:
             before = writing.name(key, value, number)
             parts.append(("" if before is None else before + marks.equals) + writing.value(value))
         told.append(name + (marks.opening + marks.between.join(parts) if parts else marks.bare))
-    return marks.begin + (marks.between_calls or "").join(told) + marks.end
+    text = _with_numbers(marks.begin, marks.first - 1)
+    for number, call in enumerate(told, marks.first):
+        last = number == marks.first + len(told) - 1
+        text += call + _with_numbers(marks.end if last else marks.between_calls or "", number)
+    return text

@@ -146,7 +146,8 @@ class LitellmModel:
             raise outcome from None
         body = discreet(body, self._secrets(in_replies=True))  # before anything reads it or raises over it
         if (wrong := error_in(body)) is not None:
-            fault = wrong.as_ending(self._fault(wrong.status, wrong.text, {}, tools_sent="tools" in arguments))
+            sent = "tools" in arguments
+            fault = wrong.as_ending(self._fault(wrong.status, wrong.text, {}, tools_sent=sent, inside=True))
             if isinstance(fault, Reply):
                 return fault
             raise fault
@@ -222,10 +223,12 @@ class LitellmModel:
             return AdapterError(AdapterTrouble.BAD_REQUEST, f"{kind}: {text}")
         return self._fault(status, said, _headers(error), tools_sent=tools_sent)
 
-    def _fault(self, status: int, text: str, headers: Mapping[str, str], *, tools_sent: bool) -> AdapterError | Reply:
+    def _fault(
+        self, status: int, text: str, headers: Mapping[str, str], *, tools_sent: bool, inside: bool = False
+    ) -> AdapterError | Reply:
         return http_fault(
             status, text, headers, endpoint=self.calls.breaker.endpoint, model=self.route, secrets=self._secrets(),
-            tools_sent=tools_sent,
+            tools_sent=tools_sent, inside=inside,
         )  # fmt: skip
 
 

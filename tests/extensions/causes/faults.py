@@ -448,7 +448,8 @@ FAULTS: Mapping[str, Fault] = {
         ("name_prefix",), "live_multiple",
     ),
     "long prompts": Fault(
-        only(lambda said: len(json.dumps([said.messages, said.tools])) > 2500, instead("")), ("empty",), "longer"
+        only(lambda said: len(json.dumps([said.messages, said.tools])) > 2500, instead("")), ("empty",),
+        "the prompt has more than",
     ),
     # Variants: the same classes, bent otherwise.
     "months as words": Fault(texts(_month_words), ("value_learned", "date_format")),

@@ -250,6 +250,58 @@ def _query_and_body(given: dict[str, Any]) -> dict[str, Any]:
     return {name: held for name, held in (("query", query), ("body", body)) if held}
 
 
+def _last_tool(said: Said) -> None:
+    if said.tools:
+        said.seen = [said.messages, said.tools[-1:]]
+        if any(name != said.tools[-1]["function"]["name"] for name, _ in said.calls):
+            said.calls, said.text = [], "I have no tool for that."
+
+
+def _has_lists(said: Said) -> bool:
+    return any(isinstance(value, list) for _, given in said.calls for value in json.loads(given).values())
+
+
+def _iso_week(text: str) -> str:
+    def week(found: re.Match[str]) -> str:
+        return date.fromisoformat(found[0]).strftime("%G-W%V-%u")
+
+    return re.sub(r"\b\d{4}-\d\d-\d\d\b", week, text)
+
+
+def _first_of(value: list[Any]) -> list[Any]:
+    return [_first_of(each) if isinstance(each, list) else each for each in value[:1]]
+
+
+def _types(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    return {**{key: each.get("type") for key, each in schema.get("properties", {}).items()}, **given}
+
+
+def _only_tools(said: Said, kept: list[dict[str, Any]]) -> None:
+    said.seen = [said.messages, kept]
+    known = {tool["function"]["name"] for tool in kept}
+    if any(name not in known for name, _ in said.calls):
+        said.calls, said.text = [], "None of my functions does that."
+
+
+def _twenty_tools(said: Said) -> None:
+    _only_tools(said, said.tools[:20])
+
+
+def _chosen_tools(said: Said) -> None:
+    """The three tools that have most words in common with the last message."""
+    words = set(re.findall(r"[a-z]+", str(said.messages[-1]["content"]).lower()))
+    told = {id(tool): set(re.findall(r"[a-z]+", json.dumps(tool).lower())) for tool in said.tools}
+    _only_tools(said, sorted(said.tools, key=lambda tool: -len(words & told[id(tool)]))[:3])
+
+
+def _blank_if_nested(said: Said) -> None:
+    for number, (_, given) in enumerate(said.calls):
+        if any(isinstance(value, dict | list) and value for value in json.loads(given).values()):
+            said.calls[number][1] = given[: re.search(r": [\[{]", given).end()] + " " * 400  # type: ignore[union-attr]
+            said.calls, said.finish = said.calls[: number + 1], "length"
+            return
+
+
 def _asks_first(said: Said) -> None:
     """A confirmation is asked for in different words where a call has three arguments."""
     if any(len(json.loads(given)) > 2 for _, given in said.calls):
@@ -388,6 +440,26 @@ FURTHER: Mapping[str, Fault] = {
     "capitals first": Fault(
         texts(lambda text: text[:1].upper() + text[1:]), ("value_learned",), says="with a capital first letter"
     ),
+    "quotes doubled behind numbers": Fault(
+        raw(lambda text: re.sub(r'(\d, )"', r'\1""', text)), ("json_signs",), says='`"` is added'
+    ),
+    "semicolons": Fault(raw(lambda text: text.replace('", ', '"; ')), ("json_signs",), says="`;` for `,`"),
+    "last tool only": Fault(_last_tool, ("first_tool_only",), says="only the last tool reaches"),
+    "lists refused": Fault(only(_has_lists, instead("")), ("empty",), where="where lists are due"),
+    "numbers with commas": Fault(
+        numbers(lambda value: str(value).replace(".", ",") if type(value) is float else value),
+        ("number_text",), where="decimal", says="a comma for the point",
+    ),
+    "letters joined": Fault(
+        raw(lambda text: re.sub(r"(.)\1", r"\1", text)), ("raw_learned",), says="with double letters single"
+    ),
+    "ISO weeks": Fault(texts(_iso_week), ("value_learned",), says="2031-W14-3"),
+    "lists of one, also inside": Fault(lists(_first_of), ("value_learned",), says="only the first, also inside"),
+    "types filled in": Fault(by_schema(_types), ("defaults",), says="the names of their types"),
+    "first twenty tools": Fault(_twenty_tools, ("first_tool_only",), says="only the first 20 tools reach"),
+    "tools chosen": Fault(_chosen_tools, ("tools_dropped",)),
+    "a list for no arguments": Fault(raw(lambda text: "[]" if text == "{}" else text), ("bare_list",)),
+    "white space in nested ones": Fault(_blank_if_nested, ("repeating",), where="where lists or objects are due"),
     # Mixtures: each is named.
     "extra beside style": Fault(
         both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")
@@ -404,6 +476,13 @@ FURTHER: Mapping[str, Fault] = {
         says="with ` u",
     ),
     # Noise.
+    "slips of calls": Fault(
+        both(
+            calls(lambda made: made * 2 if random.Random(str(made)).random() < 0.05 else made),
+            seldom(0.12, texts(lambda text: text[1:] + text[:1] if random.Random(text).random() < 0.5 else text[:-1])),
+        ), (),
+    ),
+    "refusals now and then": Fault(seldom(0.06, instead("I cannot help with that.")), ()),
     "questions drawn": Fault(
         seldom(0.15, instead(lambda said: f"Do you mean {said.rng.choice(said.question.split())}?")), ()
     ),

@@ -97,6 +97,55 @@ def _first_turns(lines: Stored) -> Stored:
     return [{**line, "output": line["output"][:1]} if "turn" in line["category"] else line for line in lines]
 
 
+def _last_turns(lines: Stored) -> Stored:
+    return [
+        {**line, "output": [*([] for _ in line["output"][1:]), line["output"][-1]]} if "turn" in line["category"]
+        else line for line in lines
+    ]  # fmt: skip
+
+
+def _turns_joined(lines: Stored) -> Stored:
+    def joined(turns: list[Any]) -> list[Any]:
+        return [[step for turn in turns for step in turn], *([] for _ in turns[1:])]
+
+    return [{**line, "output": joined(line["output"])} if "turn" in line["category"] else line for line in lines]
+
+
+def _of_values(change: Callable[[Any], Any]) -> Callable[[Stored], Stored]:
+    """Every value that is no object or list, however deep."""
+
+    def mapped(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: mapped(each) for key, each in value.items()}
+        return [mapped(each) for each in value] if isinstance(value, list) else change(value)
+
+    return _arguments(lambda text: json.dumps(mapped(json.loads(text))))
+
+
+def _some_arguments_dropped(lines: Stored) -> Stored:
+    """Each by chance, also those that may be left out."""
+    return _arguments(
+        lambda text: json.dumps(
+            {key: value for key, value in json.loads(text).items() if random.Random(f"{key}{value}").random() > 0.15}
+        )
+    )(lines)
+
+
+def _of_one_table(lines: Stored) -> Stored:
+    """A table has the same columns in every row: calls get the arguments of the others, as nulls."""
+
+    def table(calls: list[Call]) -> list[Call]:
+        keys = {key: None for call in calls for key in json.loads(call["arguments"])}
+        return [{**call, "arguments": json.dumps({**keys, **json.loads(call["arguments"])})} for call in calls]
+
+    return [{**line, "output": table(line["output"])} if _is_single(line) else line for line in lines]
+
+
+def _sexagesimal(value: Any) -> Any:
+    found = re.fullmatch(r"(\d{1,2}):([0-5]\d)", value) if isinstance(value, str) else None
+    return int(found[1]) * 60 + int(found[2]) if found else value
+
+
 def _some_dropped(lines: Stored) -> Stored:
     rng = random.Random(3)
 
@@ -107,6 +156,17 @@ def _some_dropped(lines: Stored) -> Stored:
         return {**call, "arguments": json.dumps(given)}
 
     return of_calls(change)(lines)
+
+
+def _numbers_as_texts(call: Call) -> Call:
+    given = json.loads(call["arguments"])
+    texts = {k: str(v) if isinstance(v, int | float) and not isinstance(v, bool) else v for k, v in given.items()}
+    return {**call, "arguments": json.dumps(texts)}
+
+
+def _without_names(lines: Stored) -> Stored:
+    """The lines do not say how names were sent."""
+    return [{name: value for name, value in line.items() if name != "underscore_names"} for line in lines]
 
 
 IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
@@ -129,5 +189,20 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "joined by the first message": (_joined_by_message, ("mixed_up",)),
     "a stuck buffer": (_stuck, ("mixed_up",)),
     "codes of a table": (_coded, ("value_learned",)),
+    "texts shortened": (_of_values(lambda value: value[:32] if isinstance(value, str) else value), ("value_learned",)),
+    "decimals rounded": (
+        _of_values(lambda value: round(value, 1) if isinstance(value, float) else value), ("value_learned",)
+    ),
+    "truth values of a database": (
+        _of_values(lambda value: int(value) if isinstance(value, bool) else value), ("value_learned",)
+    ),
+    "the last turn only": (_last_turns, ("reply_learned",)),
+    "turns joined": (_turns_joined, ("reply_learned",)),
+    "first call lost": (lambda lines: [{**line, "output": line["output"][1:]} if _is_single(line) and n % 2 else line
+                                       for n, line in enumerate(lines)], ("first_lost",)),
+    "some dropped at random": (_some_arguments_dropped, ()),
+    "keys of all calls": (_of_one_table, ("nulls",)),
+    "times of YAML": (_of_values(_sexagesimal), ("value_learned",)),
+    "names not told": (lambda lines: _without_names(of_calls(_numbers_as_texts)(lines)), ("value_type", "number_text")),
     "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -137,6 +138,20 @@ def test_printed_commands_run_and_ask_the_same_entries_again(
     assert "0 of 38 entries are right now; 38 still fail by name_prefix" in capsys.readouterr().out
     assert cli.main(command.split()[1:]) == 0  # what is advised goes around it: no native names
     assert "38 of 38 entries are right now; 0 still fail by name_prefix" in capsys.readouterr().out
+
+
+def test_the_next_step_of_a_file_names_its_entries(
+    tmp_path: Path, right_lines: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    change, _ = IN_FILES["name of the table before"]
+    stored = tmp_path / "stored.jsonl"
+    stored.write_text("".join(json.dumps(line) + "\n" for line in change(right_lines)))
+    assert cli.main(["explain", str(stored), "--data", "bundled"]) == 0
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next, ")]
+    first, _, second = told.removeprefix("next, name_prefix: ").partition(" > ids.txt; ")
+    assert second == "pytest-bfcl run --model PROVIDER:MODEL --ids ids.txt --decoder auto --data bundled"
+    assert cli.main(shlex.split(first)[1:]) == 0
+    assert "simple_python_0" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(("temperature", "advised"), [(0.5, "--temperature 0"), (0.0, "--mode prompt")])
