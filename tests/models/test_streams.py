@@ -101,7 +101,7 @@ def streamed(*deltas):
          [("a", "f", "{}"), ("b", "g", "{}")]),
         ([{"id": "a", "function": {"name": "f", "arguments": "{"}}, {"id": "b", "function": {"name": "g"}},
           {"id": "a", "function": {"arguments": "}"}}], [("a", "f", "{}"), ("b", "g", None)]),
-        ([{"function": {"arguments": "{}"}}], [(None, "", "{}")]),
+        ([{"function": {"arguments": "{}"}}, {"type": "function"}], [(None, "", "{}")]),
         ([{"id": "a"}, {"function": {"arguments": "1"}}], [("a", "", "1")]),
         # an index that is no number is none; an id that is no text, too
         ([{"index": "0", "id": "a", "function": {"name": "f"}}, {"index": "0", "id": "b", "function": {"name": "g"}}],

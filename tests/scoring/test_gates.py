@@ -9,7 +9,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.summary_types import GateSummary
 from pytest_bfcl.scoring.comparison import compare
 from pytest_bfcl.scoring.gates import Gate, gate_checks, gate_summary, parse_gate
-from pytest_bfcl.scoring.gating import GateOptions, exit_code, gate_lines
+from pytest_bfcl.scoring.gating import SHOWN, GateOptions, exit_code, gate_lines
 from pytest_bfcl.scoring.measurements import by_model
 from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
@@ -148,6 +148,9 @@ def test_only_a_gate_on_failures_excuses_them() -> None:
         *_, (text, ok) = gate_lines({"verdict": "passed", "checks": [check]}, options, unjudged="", wrong=1)
         assert (text.endswith(last[0]), ok) == (True, last[1]), text
     assert [*gate_lines({"verdict": "passed", "checks": [check]}, condition, unjudged="")][-1][0].endswith("met")
+    listed: Any = check | {"ok": False, "entries": ["e"] * SHOWN}
+    shown = [text for text, _ in gate_lines({"verdict": "failed", "checks": [listed]}, threshold, unjudged="")]
+    assert (shown.count("    e"), len(shown)) == (SHOWN, SHOWN + 2), "none is left out, so none is counted"
     several: Any = {"verdict": "passed", "checks": [check | {"model": name} for name in ("m", "n", "")]}
     shown = [text for text, _ in gate_lines(several, threshold, unjudged="")]
     assert shown[:3] == ["gate met: m: b", "gate met: n: b", "gate met: b"]

@@ -326,6 +326,7 @@ OPTIONS: list[tuple[str, GateOptions]] = [
     ("other rules", GateOptions(baseline="corrected")),
     ("other data", GateOptions(baseline="bundled")),
     ("other models", GateOptions(baseline="others")),
+    ("one model in common", GateOptions(baseline="both")),
     ("unfinished", GateOptions(baseline="unfinished")),
     ("unfinished allowed", GateOptions(baseline="unfinished", allow_missing=True)),
     ("tight", GateOptions(baseline="before", noninferior=["0.1"])),
@@ -373,6 +374,7 @@ def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     run_in(Path(), "corrected", before, rules="corrected")
     run_in(Path(), "nothing", [])
     run_in(Path(), "bundled", before, dataset="bundled")
+    run_in(Path(), "both", [{**each, "model": name} for each in before for name in (SPEC, OTHER)])
     run_in(Path(), "others", [{**each, "model": name} for each in before for name in (OTHER, "openai:third@fc")])
     RunDirectory.open(Path(run_in(Path(), "unfinished", before))).state("stopped:budget")
     summary = summarise(now, fingerprint=PRINT.to_dict())  # type: ignore[arg-type]
@@ -599,7 +601,7 @@ def test_spreads(repeats: int) -> None:
 
 
 TABLES: list[Any] = [
-    {}, {"models": {}}, {"models": []}, {"model": {}}, {"models": {SPEC: 1}}, {"models": {SPEC: {}}},
+    {}, {"models": {}}, {"models": []}, {"models": [1]}, {"model": {}}, {"models": {SPEC: 1}}, {"models": {SPEC: {}}},
     {"models": {SPEC: {"name": "N", "link": "l", "organisation": "o", "licence": "c", "input_price": 1,
     "output_price": 2.5}}},
     {"models": {"openai:tiny": {"name": "N", "input_price": 1.0, "output_price": 0}}}, {"models": {SPEC: {"nam": "x"}}},
