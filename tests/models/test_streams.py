@@ -466,7 +466,7 @@ def test_a_stream_cut_in_the_middle_is_asked_again(events, cut):
 
 def test_an_error_inside_a_stream_is_told_in_the_servers_words():
     error = {"error": {"message": "the engine died", "code": 503}}
-    with pytest.raises(AdapterError, match="HTTP 503: the engine died") as caught:
+    with pytest.raises(AdapterError, match="HTTP 200 with error 503: the engine died") as caught:
         ask(failing(99, streaming(CHAT[0], error)), stream=True)
     assert caught.value.kind == "server"
 
