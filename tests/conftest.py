@@ -35,6 +35,7 @@ gc.set_threshold(50_000, 20, 50)
 SHARED = (
     "filelock", "statistics", "xdist.dsession", "xdist.scheduler", "xdist.remote", "aiohttp", "httpx", "jinja2",
     "httpcore",  # httpx keeps its error classes: anew, they would be others
+    "numpy",  # refuses to be loaded twice in a process
 )  # fmt: skip
 for name in SHARED:
     with suppress(ModuleNotFoundError):  # `make bench` loads this file too, and has nothing of ours but the core

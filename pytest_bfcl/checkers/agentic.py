@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import reasons
@@ -88,8 +89,6 @@ def _contains_word(text: str, answer: str, *, free_edges: bool = False) -> bool:
     while position >= 0:
         if (free_start or _boundary(text, position)) and (free_end or _boundary(text, position + size)):
             return True
-        if position >= len(text):
-            return False
         position = text.find(answer, position + 1)
     return False
 
@@ -156,10 +155,8 @@ class RecordedWeb:
         if text.startswith(ERROR_PREFIX):
             raise RuntimeError(text.removeprefix(ERROR_PREFIX))
         for read in (json.loads, read_literal):
-            try:
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
                 return read(text)
-            except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-                continue
         return {"content": text}
 
 

@@ -152,7 +152,6 @@ class Ends:
 
     def __init__(self, transcript: Transcript) -> None:
         self.places: list[Place] = []
-        self.turns = len(transcript.turns)
         self.begun: list[Reply] = []
         for number, turn in enumerate(transcript.turns):
             for step in turn.steps:
@@ -209,8 +208,7 @@ class Ends:
 
     def _put_down(self, verdict: Verdict) -> Verdict:
         turn = None if verdict.details is None else verdict.details.place
-        anywhere = turn is None or not 0 <= turn < self.turns
-        told = [problem for number, problem, _ in self.places if anywhere or number == turn]
+        told = [problem for number, problem, _ in self.places if turn is None or number == turn]
         problem = told[-1] if told else None
         if problem is None or problem == MALFORMED_CALL or verdict.reason == f"reply:{problem}":
             return verdict

@@ -118,12 +118,11 @@ def all_exactly_right(
 
 def _document(functions: Sequence[Fields], answer: object) -> Fields | None:
     """The first document of the function that an answer names, if both have the usual shape."""
-    if type(answer) is dict:
-        for name in answer:
-            for document in functions:
-                if document.get("name") == name:
-                    return document
-            break
+    if type(answer) is dict and answer:
+        name = next(iter(answer))
+        for document in functions:
+            if document.get("name") == name:
+                return document
     return None
 
 

@@ -102,7 +102,7 @@ def native_calls(output: object) -> list[tuple[str, str]]:
             name, arguments = part.get("name"), part.get("arguments")
             if isinstance(name, str) and isinstance(arguments, str):
                 found.append((name, arguments))
-        elif isinstance(part, list):
+        else:
             found += native_calls(part)
     return found
 

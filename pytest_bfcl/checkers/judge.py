@@ -160,11 +160,9 @@ class _Judge:
         answers, functions, underscored = entry.possible_answer, entry.function, transcript.underscore_names
         language = entry.language if entry.language != "python" else entry.row.language
         rule = (entry.row.rule if entry.config is None else entry.rule) or "simple"
-        if language == "python":
-            if calls is not self._right and all_exactly_right(calls, answers, functions, rule, underscored):
-                self._right = calls
-            if calls is self._right:
-                return _PASSED
+        if language == "python" and all_exactly_right(calls, answers, functions, rule, underscored):
+            self._right = calls
+            return _PASSED
         for each in answers if isinstance(answers, list) else [None]:
             if not isinstance(each, dict) or not each:
                 raise HarnessError(

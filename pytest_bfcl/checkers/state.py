@@ -72,7 +72,7 @@ class StateRecord:
     expected_calls: list[int]
     made_turns: int
     forced: bool
-    ran_away: bool = False
+    ran_away: bool
 
     @property
     def expected_turns(self) -> int:

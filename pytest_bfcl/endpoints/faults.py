@@ -155,7 +155,7 @@ def http_fault(
     """
     headers, text = headers or {}, text[:_SCAN_LIMIT]
     said = _read(text, headers)
-    answered = "HTTP 200 with an error" if inside else f"HTTP {status}"
+    answered = f"HTTP 200 with {f'error {said.status}' if said.status else 'an error'}" if inside else f"HTTP {status}"
     message = f"{endpoint} answered {answered}: {redact(said.message, secrets) or 'no message'}"
     if problem := _problem(status, said, text):
         return Reply(problem=problem, finish_reason=problem)

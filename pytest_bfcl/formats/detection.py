@@ -93,7 +93,8 @@ _TURN = re.compile(
     re.MULTILINE,
 )
 """Separators of turns in a template's text of a conversation."""
-_CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
+_CALLED = re.compile(r"(?<![\w.])(?:[^\WA-Za-z_]|\.)*+([A-Za-z_][\w.]*+)\s*+\(")
+"""The name of a Python call: a word is tried once, not from each of its letters."""
 _QUOTED = re.compile(r"""\{\s*"name"\s*:\s*"([^"]{1,200})"\s*,\s*"arguments"\s*:\s*'([^']{0,4000})'\s*\}""")
 """A call whose arguments are JSON in single quotes, as in Glaive's training data."""
 _ACTION = re.compile(r"^Action:[ \t]*([\w.-]{1,200})[ \t]*\n+Action Input:[ \t]*\{", re.MULTILINE)

@@ -33,6 +33,7 @@ class GemmaCalls:
         position = text.find(self.opening)
         while position >= 0:
             position += len(self.opening)
+            kept.begin()
             with kept.broken():
                 calls, position = self._block(text, position)
                 kept.pairs += [(name, typed_arguments(name, found, documents)) for name, found in calls]
@@ -166,6 +167,7 @@ class NestedTags:
             beside = not closing or key == "invoke" or (len(open_) > 1 and bool(open_[-1][1]))
             unread = unread or (beside and bool(said.strip()))
             if key == "invoke":
+                kept.begin()
                 ended()
                 name = named.strip("\"'").strip() if named and not closing else None
                 open_, unread = [("", [])], False

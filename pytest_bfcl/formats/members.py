@@ -39,7 +39,13 @@ class Kept:
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
         self._trouble: DecodeError | None = None
-        self._broken = 0
+        self._broken = self._begun = 0
+
+    def begin(self) -> None:
+        """Count an announced call. Raises `DecodeError` for more than `MAX_CALLS` of them."""
+        self._begun += 1
+        if self._begun > MAX_CALLS:
+            raise DecodeError(f"more than {MAX_CALLS} calls in one reply")
 
     @contextmanager
     def broken(self) -> Iterator[None]:

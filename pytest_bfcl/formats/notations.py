@@ -28,6 +28,7 @@ _CLOSINGS = ("<|close|>call<|sep|>", "<｜tool_call_end｜>", "<|eom|>")
 _LISTED = re.compile(r"\[\s*[A-Za-z_][\w.-]*\(")
 _LIST_END = re.compile(r"\)\s*\]")
 _BRACKET = re.compile(r"[{\[]")
+_SPACE = re.compile(r"\s*+")
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args")
 _TRIES = 50
@@ -123,7 +124,7 @@ class JsonCalls:
     def _is_closed(self, text: str, position: int) -> bool:
         """Whether the closing tag of this call follows: then the text before it is no prose."""
         end = text.find(self.closing, position) if self.closing and self.closing not in self.opening else -1
-        return end >= 0 and not any(0 <= text.find(each, position) < end for each in self.opening)
+        return end >= 0 and not any(text.find(each, position, end) >= 0 for each in self.opening)
 
     def _ended(self, text: str, position: int) -> bool:
         """Whether the tag closes here, another opens, or the text ends."""
@@ -184,22 +185,30 @@ class NamedJson:
         """The calls; see `Notation`."""
         kept = Kept()
         position = 0
+        end = text.find(self.ending) if self.ending else -1
         while (found := self.call.search(text, position)) is not None:
+            kept.begin()
             start = position = _skipped(text, found.end())
             with kept.broken():
                 if text.startswith("{", start):
                     arguments, position = leading_json(text, start)
-                elif self.bare and not TOKENS.sub("", text[start:].partition("<")[0]).strip():
+                elif self.bare and self._is_empty(text, start):
                     arguments = {}
                 else:
                     raise DecodeError("the arguments of a call are no JSON object")
                 if not text.startswith(self.closing, _skipped(text, position)):
                     raise DecodeError("a call that was cut off")
-                between, ended, _ = text[position:].partition(self.ending or "\0")
-                if ended and between.strip() and not self.call.search(between):
+                end = text.find(self.ending, position) if 0 <= end < position else end
+                behind = _SPACE.match(text, position)
+                if behind and behind.end() < end and not self.call.search(text, position, end):
                     raise DecodeError("something behind the JSON of a call")
                 kept.pairs.append((next(filter(None, found.groups())).strip(), arguments))
         return kept.read()
+
+    def _is_empty(self, text: str, position: int) -> bool:
+        """Whether nothing is written up to the next sign."""
+        end = text.find("<", position)
+        return not TOKENS.sub("", text[position : end if end >= 0 else len(text)]).strip()
 
 
 class _Inside(NamedTuple):
@@ -258,6 +267,7 @@ class Tagged:
         kept = Kept()
         position = 0
         while (found := self.call.search(text, position)) is not None:
+            kept.begin()
             inside = self._inside(text, found.end())
             position = inside.end
             name = html.unescape(found["name"].strip().strip("\"'"))
@@ -301,12 +311,8 @@ class Tagged:
         count."""
         end = ends.search(text, position)
         if end is not None and end.group() not in self.value_ends:
-            own = _parts_of(self.parameter.pattern, self.value_ends, ())[1].search(text, end.end())
-            if (
-                own is not None
-                and own.group() == self.value_ends[0]
-                and not self.call.search(text, end.end(), own.end())
-            ):
+            own = _next_of(self.value_ends, self.call.pattern).search(text, end.end())
+            if own is not None and own.group() == self.value_ends[0]:
                 return own
         return end
 
@@ -364,7 +370,9 @@ def _python_in_prose(text: str) -> list[Pair]:
         position = tries = 0
         while tries < _TRIES // 5 and (found := _LISTED.search(text, position)) is not None:
             position = found.end()
-            for end in islice(_LIST_END.finditer(text, found.end()), _TRIES // 5):
+            if _LIST_END.search(text, position) is None:
+                break  # no later list ends either
+            for end in islice(_LIST_END.finditer(text, position), _TRIES // 5):
                 tries += 1
                 with suppress(DecodeError):
                     pairs += _python(text[found.start() : end.end()])
@@ -428,6 +436,12 @@ def _parts_of(
     return re.compile(f"(?P<end_>{_any(call_ends)})|{parameter}"), re.compile(_any((*value_ends, *call_ends)))
 
 
+@lru_cache(maxsize=64)
+def _next_of(value_ends: tuple[str, ...], call: str) -> re.Pattern[str]:
+    """The next end of a value or the next call, whichever is first: no search goes further than it must."""
+    return re.compile(f"{_any(value_ends)}|{call}")
+
+
 def _any(texts: Iterable[str]) -> str:
     return "|".join(map(re.escape, texts))
 
@@ -452,8 +466,14 @@ def _skipped(text: str, position: int) -> int:
     return found.end() if found else position
 
 
-_FENCE = re.compile(r"\A\s*```\w*\s*\n?|\n?\s*```\s*\Z")
+_FENCE = re.compile(r"\s*+```\w*+\s*+")
 
 
 def _unfenced(text: str) -> str:
-    return _FENCE.sub("", _FENCE.sub("", text))
+    """A text without the fences around it, at most two of them."""
+    for _ in range(2):
+        opening = _FENCE.match(text)
+        text = text[opening.end() :] if opening else text
+        inside = text.rstrip()
+        text = inside.removesuffix("```").rstrip() if inside.endswith("```") else text
+    return text

@@ -92,9 +92,9 @@ def elements(opening: str, *, ends: tuple[str, ...], prefix: str = "", **more: A
     """``<PREFIXinvoke name="…">`` with ``<PREFIXparameter name="…">``, with or without quotes, in several families."""
     invoke, parameter = f"<{prefix}invoke", f"<{prefix}parameter"
     return Tagged(
-        call=re.compile(rf"{re.escape(invoke)}\s+name\s*=\s*(?P<name>\"[^\"<>\n]*\"|'[^']*'|[^\s<>]+)[^<>]{{0,200}}>"),
+        call=re.compile(rf"{re.escape(invoke)}\s+name\s*=\s*(?P<name>\"[^\"<>\n]*\"|'[^']*'|[^\s<>]++)[^<>]{{0,200}}>"),
         parameter=re.compile(
-            rf"{re.escape(parameter)}\s+name\s*=\s*(?P<key>\"[^\"<>\n]*\"|'[^']*'|[^\s<>]+)"
+            rf"{re.escape(parameter)}\s+name\s*=\s*(?P<key>\"[^\"<>\n]*\"|'[^']*'|[^\s<>]++)"
             r"(?:\s+string\s*=\s*\"(?P<kind>[^\"]{0,20})\")?[^<>]{0,200}>"
         ),
         value_ends=(f"</{prefix}parameter>", f"{parameter} "),
@@ -123,7 +123,7 @@ def _keys(prefix: str = "", sign: str = "", **more: Any) -> Tagged:
     escaped = re.escape
     return Tagged(
         call=re.compile(
-            rf"<{escaped(call)}>\s*(?P<name>[^\s<>{{}}\[\]\"]+)\s*{escaped(sign)}"
+            rf"<{escaped(call)}>\s*(?P<name>[^\s<>{{}}\[\]\"]+)\s*+{escaped(sign)}"
             rf"(?=\s*(?:<{escaped(key)}>|</{escaped(call)}>|\Z))"
         ),
         parameter=re.compile(
@@ -155,7 +155,7 @@ NOTATIONS: Mapping[str, Notation] = {
         (
             JsonCalls(("<|tool_call|>", "<tool_call>"), bare=True),
             NamedJson(  # cut off behind the arguments
-                re.compile(r'<\|?tool_call\|?>\s*\[?\s*\{\s*"name"\s*:\s*"([^"]+)"\s*,\s*"arguments"\s*:\s*'),
+                re.compile(r'<\|?tool_call\|?>\s*+\[?\s*+\{\s*"name"\s*:\s*"([^"]+)"\s*,\s*"arguments"\s*:\s*'),
                 ("<|tool_call|>", "<tool_call>"),
             ),
         )
@@ -189,7 +189,7 @@ NOTATIONS: Mapping[str, Notation] = {
         (
             JsonCalls(("[TOOL_CALLS]",)),
             NamedJson(
-                re.compile(r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\]|(?=\{))"),
+                re.compile(r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*+\w*+\s*)?(?:\[ARGS\]|(?=\{))"),
                 ("[TOOL_CALLS]",),
             ),
         )
@@ -266,7 +266,7 @@ NOTATIONS: Mapping[str, Notation] = {
         closed=True,
     ),
     "kimi-k3": Tagged(
-        call=re.compile(r"<\|open\|>\s*call\s+[^<]{0,200}?tool=(?P<name>\"[^\"<]*\")[^<]{0,200}<\|sep\|>"),
+        call=re.compile(r"<\|open\|>\s*call\s++[^<]{0,200}?tool=(?P<name>\"[^\"<]*\")[^<]{0,200}<\|sep\|>"),
         parameter=re.compile(
             r"<\|open\|>\s*argument\s+key=(?P<key>\"[^\"<]*\")(?:\s+type=\"(?P<kind>\w*)\")?[^<]{0,200}<\|sep\|>"
         ),

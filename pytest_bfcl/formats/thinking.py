@@ -34,6 +34,8 @@ _SHARED = ("gemma", "inkling")
 """Families whose closing tag also ends other things: without its opening it ends no thought."""
 _LOOKED_AT = 20
 """Most closing tags that are read; thoughts are at a reply's start."""
+_MOST_THOUGHTS = 500
+"""Most thoughts that `said` removes."""
 _CALLED = re.compile(
     r"<\|?[\w:|]*(?:tool_?call|function|tools_prefix|action_start)|<invoke|<｜|\]<\]|\[TOOL_CALLS\]|<\|(?:python|START_ACTION)"
 )
@@ -85,7 +87,7 @@ def _channels(text: str) -> Parted:
             thoughts.append(body)
         elif message and channel[:1] == ["final"]:
             answer.append(body)
-        elif not re.fullmatch(r"(?:<\|start\|>)?\s*(?:assistant)?\s*", piece):
+        elif not re.fullmatch(r"(?:<\|start\|>)?\s*+(?:assistant)?\s*+", piece):
             answer.append(piece)
     return Parted("".join(answer), "\n".join(thoughts) or None)
 
@@ -117,12 +119,10 @@ _PLAIN = "apriel"
 _OPENINGS = {name: re.escape(opening) for name, (opening, _) in TAGS.items()}
 _OPENED = re.compile("|".join({each for name, each in _OPENINGS.items() if name != _PLAIN}))
 _LOOSE = re.compile(
-    r"(?i)<\s*(/?)\s*(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)\s*>|\u25c1(/?)think\u25b7"
+    r"(?i)<\s*+(/?)\s*+(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)\s*+>|\u25c1(/?)think\u25b7"
 )
 """Tags of thoughts that no family's parser knows, and their other spellings."""
 _MARKED = re.compile(r"<\|(?:channel|start|message)\|>")
-_HEADER = re.compile(r"(?:<\|start\|>)?\s*(?:assistant)?\s*(?:<\|channel\|>[^<{\[]*)?(?:<\|constrain\|>\s*\w*)?\Z")
-"""A message of gpt-oss that ends before its first word."""
 _CUT_TAG = re.compile(r"(?:<[|\w:/\uff5c\u2581 ]{0,40}\|?|\[/?[A-Z_]{0,20}|\]<?\]?)\Z")
 _CUT_HEADER = re.compile(r"<\|start\|>[^<>\n]{0,60}(?:<\|(?:channel|constrain)\|>[^<>\n]{0,60}){0,3}\Z")
 """A message that was cut before its first word."""
@@ -140,8 +140,8 @@ _BEGUN = re.compile(
     r"|`{3}\w*\s*(?:[\[{]|\Z)|\{\s*\"(?:name|function|tool_name|type)\"\s*:|\{\s*(?:\"\w*)?\Z"
 )
 _STARTS = re.compile(
-    r"\A[\s`]*(?:json|python|tool_code)?\s*(?:[\[{]\s*[\[{\"']|\[\s*[A-Za-z_][\w.]*\s*(?:\(|\Z)|\[\s*\Z|\{\s*\Z)"
-    r"|\A\s*[A-Za-z_][\w.-]*\n\s*\{|\A\s*[A-Za-z]\w*_\w*\Z"
+    r"\A[\s`]*+(?:json|python|tool_code)?\s*+(?:[\[{]\s*[\[{\"']|\[\s*[A-Za-z_][\w.]*\s*(?:\(|\Z)|\[\s*\Z|\{\s*\Z)"
+    r"|\A\s*[A-Za-z_][\w.-]*\n\s*\{|\A\s*+[A-Za-z](?=\w*_)\w*+\Z"
 )
 """A list, an object or a call at the beginning, or a name alone, as functions have."""
 _BARE_MARKS = ("functools[", "Action:")
@@ -154,7 +154,10 @@ def said(text: str, *, cut: bool = False) -> str:
     if _MARKED.search(text):
         text = _of_channels(text, cut)
     else:
-        while (parted := part(text, "served")).reasoning is not None and parted.answer != text:
+        for _ in range(_MOST_THOUGHTS):
+            parted = part(text, "served")
+            if parted.reasoning is None or parted.answer == text:
+                break
             text = parted.answer
         text = text[: _open_thought(text, cut)]
     if cut or _CUT_TAG.match(text.lstrip()):
@@ -175,15 +178,28 @@ def _of_channels(text: str, cut: bool) -> str:
     head, opened, rest = text.rpartition("<|channel|>")
     if opened and rest.split("<|")[0].split()[:1] == ["analysis"] and "to=" not in rest:
         text = head
-    header = _HEADER.search(text)
-    return text[: header.start()] if header and (cut or "<|" in text) else text
+    return _without_header(text) if cut or "<|" in text else text
+
+
+def _without_header(text: str) -> str:
+    """The text before a message of gpt-oss that ends before its first word. Each part of it may be missing."""
+    head, found, kind = text.rpartition("<|constrain|>")
+    if found and re.fullmatch(r"\s*+\w*+", kind):
+        text = head
+    head, found, channel = text.rpartition("<|channel|>")
+    if found and not re.search(r"[<{\[]", channel):
+        text = head
+    return text.rstrip().removesuffix("assistant").rstrip().removesuffix("<|start|>")
 
 
 def _open_thought(text: str, cut: bool) -> int:
     """Where a thought begins that is never closed; else the end of the text."""
+    last: dict[str, int] = {}
     for found in _OPENED.finditer(text):
-        name = next(name for name, (opening, _) in TAGS.items() if opening == found.group())
-        if TAGS[name][1] not in text[found.end() :]:
+        closing = next(closing for opening, closing in TAGS.values() if opening == found.group())
+        if closing not in last:
+            last[closing] = text.rfind(closing)
+        if last[closing] < found.end():
             return found.start()
     if cut and text.lstrip().startswith(TAGS[_PLAIN][0].rstrip()):
         return 0

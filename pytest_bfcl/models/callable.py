@@ -35,7 +35,10 @@ _ARGUMENTS: dict[str, Callable[[Request], Any]] = {
 _BY_POSITION = ("messages", "tools")
 
 
-def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = None) -> Model:
+def as_model(
+    obj: object, spec: str = "fixture:model", *, mode: Mode | None = None,
+    wrong: str = "the model fixture returned {}: return",
+) -> Model:  # fmt: skip
     """Anything that can answer, as a `Model`.
 
     Accepted: a complete `Model` (returned unchanged); a chat model of LangChain; an object with ``generate``; a plain
@@ -47,7 +50,7 @@ def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = No
 
     Sync functions run in one background thread, one call at a time, because most local models are not thread-safe; an
     attribute ``max_concurrency`` on the object raises the limit. Exceptions become `AdapterError` ``fixture``. Raises
-    `UsageError` for anything that cannot be called.
+    `UsageError` for anything that cannot be called; ``wrong`` begins its message, with a place for the type.
     """
     if isinstance(obj, Model) and inspect.iscoroutinefunction(obj.generate):
         return obj
@@ -56,8 +59,8 @@ def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = No
         generate = obj
     if not callable(generate) or inspect.isclass(generate):
         raise UsageError(
-            f"the model fixture returned {type(obj).__name__}: return a function (request) or (messages, tools), an "
-            "object with generate(request), or pytest_bfcl.models.create_model('provider:name', settings)"
+            f"{wrong.format(type(obj).__name__)} a function (request) or (messages, tools), an object with "
+            "generate(request), or pytest_bfcl.models.create_model('provider:name', settings)"
         )
     chosen: Mode = getattr(obj, "mode", None) or mode or "fc"
     if chosen not in ("fc", "prompt"):

@@ -64,8 +64,8 @@ class JsonLine(NamedTuple):
 def json_line(value: Fields | Sequence[Fields]) -> bytes:
     """One UTF-8 JSON line with its newline, for any decoded value.
 
-    NaN, infinities, sets, bytes, non-text keys, over-long integers and lone surrogates are written as text, so the
-    line is always strict JSON.
+    NaN, infinities, sets, bytes, non-text keys (``None`` is ``null``, as JSON has it), over-long integers and lone
+    surrogates are written as text, so the line is always strict JSON.
     """
     try:
         return _ENCODER.encode(value).encode() + b"\n"
@@ -87,6 +87,11 @@ def json_line_of_parsed(value: Fields | Sequence[Fields]) -> bytes:
     return json_line(value) if odd else line + b"\n"
 
 
+def _key(key: object) -> str:
+    """A key as `json.dumps` writes it: a call in Python syntax may have ``None`` or ``True`` as one."""
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
+
+
 def plain(value: object, depth: int = 0) -> Any:
     """A strict-JSON copy of any value; other types become text."""
     if value is None or isinstance(value, str | bool):
@@ -98,7 +103,7 @@ def plain(value: object, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         return "<nested too deeply>"
     if isinstance(value, Mapping):
-        return {k if isinstance(k, str) else str(k): plain(v, depth + 1) for k, v in value.items()}
+        return {_key(k): plain(v, depth + 1) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     return str(value)

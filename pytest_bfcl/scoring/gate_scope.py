@@ -29,7 +29,7 @@ def members_of(group: str) -> list[str]:
         return list(dict.fromkeys(aggregate.categories_in(FORMULAS[group.removesuffix(ROW_OF_A_GROUP)])))
     if group in SCORES:
         return list(dict.fromkeys(aggregate.categories_in(SCORES[group])))
-    if group in CATEGORIES and group not in GROUPS:
+    if group in CATEGORIES:
         return [group]
     if group in FORMULAS or group in GROUPS:
         return list(dict.fromkeys(aggregate.categories_in(aggregate.formula(group))))

@@ -139,7 +139,7 @@ def _needed(gate: Gate, official: bool, full: Collection[str], selected: Collect
     needed = gate.members
     if not gate.group:  # over whatever is asked
         return [name for name in needed if name in selected] or [PLAIN]
-    if gate.group in OVERALL or len(needed) == 1 or official or not full:
+    if gate.group in OVERALL or official:
         return needed
     return [name for name in needed if name in full] or needed
 

@@ -259,7 +259,7 @@ class _Stratum:
         alike = math.fsum(x * x for x in self.shares.values())
         count = math.fsum(self.shares.values()) ** 2 / alike if alike else 1.0
         few = max(round(count - 1, 9), 1.0)
-        between = self._between(count) if len(self.influences) > 1 else 0.0
+        between = self._between(count)
         if between >= CLEAR * self.independent:
             return Spread(between, few)
         # Never below what independent questions would give: few clusters may agree by chance. Whether they do, five

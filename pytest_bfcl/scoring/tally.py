@@ -323,6 +323,4 @@ def quiet_turns(record: ResultLine, category: str) -> tuple[int, int]:
         reason = record.get("official_reason") or record.get("reason")
         return 1, int(failed and not str(reason).startswith("reply:"))
     extra = record.get("extra") or {}
-    if category == "multi_turn_miss_func" and isinstance(extra.get("quiet_turns"), int):
-        return extra["quiet_turns"], int(extra.get("quiet_turns_with_calls") or 0)
-    return 0, 0
+    return int(extra.get("quiet_turns") or 0), int(extra.get("quiet_turns_with_calls") or 0)

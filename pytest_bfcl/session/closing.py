@@ -117,7 +117,7 @@ def tallies_of(fingerprint: Fingerprint, data: DataSet) -> Tallies:
     return Tallies(fingerprint.to_dict(), known_issues(data.version))
 
 
-def with_facts(summary: Summary, model_info: Fields, settings: Settings, seconds: float) -> Summary:
+def with_facts(summary: Summary, model_info: Fields | None, settings: Settings, seconds: float) -> Summary:
     """The summary with notes about models and the machine's cost for this time."""
     from pytest_bfcl.scoring.model_info import described
 

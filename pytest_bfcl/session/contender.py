@@ -154,7 +154,7 @@ class Contender:
     @classmethod
     def of_adapter(cls, adapter: Any, settings: Settings) -> Contender:
         """The contender of a caller's own adapter, or of anything `as_model` takes."""
-        model: Model = adapter if hasattr(adapter, "generate") and hasattr(adapter, "spec") else as_model(adapter)
+        model = as_model(adapter, wrong=_NO_MODEL)
         price = _price_of(model, settings)
         budget = Budget(settings.budget_usd, price)
         contender = cls(model.spec, lambda mode: model, mode=model.mode, price=price, budget=budget)
@@ -183,7 +183,7 @@ class Contender:
         """Whether it returns recorded conversations, which call no tools."""
         if self._model is None and self.spec is not None:
             return self.spec.provider == "replay"
-        return is_stored(self._model or self.model)
+        return is_stored(self.model)
 
     @property
     def is_measured(self) -> bool:
@@ -366,6 +366,9 @@ def variant_label(contender: Contender, repeat: int, *, several: bool) -> str | 
 def wanted_mode(spec: ModelSpec, settings: Settings) -> Mode | None:
     """The mode that spec or settings fix, ``None`` for ``auto``."""
     return spec.mode or (settings.mode if settings.mode != "auto" else None)
+
+
+_NO_MODEL = "{} was given as a model: give a text such as 'openai:NAME',"
 
 
 def _gate_of(model: object) -> Gate | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,8 +187,6 @@ def room_for(wanted: int) -> tuple[int, str]:
 def _open_files() -> int:
     """Number of files that are open now."""
     for folder in ("/proc/self/fd", "/dev/fd"):
-        try:
+        with suppress(OSError):
             return len(os.listdir(folder))
-        except OSError:
-            continue
     return RESERVE

@@ -107,7 +107,7 @@ class Run:
         self.path = path
         self.contenders = contenders
         self.gates = gates
-        self.model_info = model_info or {}
+        self.model_info = model_info
         self._infos = infos
         self.directory: RunDirectory | None = None
         self.summary: Summary | None = None

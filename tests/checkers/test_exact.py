@@ -107,6 +107,7 @@ def test_answers_of_another_shape_are_left_to_the_full_check() -> None:
     call, document = Call("serve", {"dish": "soup"}), function(dish="string")
     for answers in (None, [], ["serve"], [{}], [{"cook": {"dish": ["soup"]}}], [{"serve": ["dish"]}]):
         assert not all_exactly_right([call], answers, [document], "multiple", False)
+    assert not all_exactly_right([call] * 2, [{"cook": {"dish": ["soup"]}}] * 2, [document], "parallel", False)
     with pytest.raises(HarnessError):
         check_calls([call], [], "simple", CallRules(functions=[document]))
 

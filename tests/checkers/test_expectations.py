@@ -24,7 +24,7 @@ from pytest_bfcl.dataset.likeness import at_path
 from pytest_bfcl.dataset.opening import open_files
 from pytest_bfcl.extensions.agents.workdir import Workdir
 from pytest_bfcl.failures import Verdict
-from pytest_bfcl.transcript import OBSERVED, Reply, Step, ToolCall, Transcript, Turn
+from pytest_bfcl.transcript import OBSERVED, TOUCHED, Reply, Step, ToolCall, Transcript, Turn
 from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
 from tests.recorded import same_as_recorded
 
@@ -40,6 +40,7 @@ def verdict(
     said: str = "It costs 1,234.50 euro.",
     asked: int = 2,
     forced: bool = False,
+    touched: list[str] | None = None,
 ) -> Verdict:
     turns = []
     for calls in CALLS:
@@ -48,7 +49,8 @@ def verdict(
         turns.append(Turn([], [Step(Reply(tool_calls=made), calls=texts), Step(Reply(text=said), calls=[])]))
     question = [[{"role": "user", "content": "x"}]] * asked
     entry = Entry(id="e", category="mcp", question=question, mcp="s", expect=[expectation])
-    talk = Transcript("e", "mcp", "m", "fc", turns=turns, extra={OBSERVED: [observed]}, forced_quit=forced)
+    extra = {OBSERVED: [observed], TOUCHED: touched}
+    talk = Transcript("e", "mcp", "m", "fc", turns=turns, extra=extra, forced_quit=forced)
     return judge(entry, talk)
 
 
@@ -102,6 +104,7 @@ TOLD: list[tuple[dict[str, Any], Any, str | None]] = [
     ({"state": {"file": "x"}, "exists": True}, {ABSENT: True}, STATE),
     ({"state": {"file": "x"}, "equals": None}, {ABSENT: True}, STATE),
     ({"state": {"file": "x"}, "equals": None}, None, None),
+    ({"state": {"file": "x"}, "equals": {"a": "ü"}}, "u", STATE),
     ({"any_of": [{"answer": "no"}, {"call": "f", "equals": 2}]}, [None, 2], None),
     ({"any_of": [{"call": "f", "equals": 1}, {"call": "f", "equals": 2}]}, [3, 3], STATE),
 ]
@@ -116,6 +119,13 @@ def test_calls_and_answers(expectation: dict[str, Any], reason: str | None) -> N
 @pytest.mark.parametrize(("expectation", "observed", "reason"), TOLD)
 def test_states(expectation: dict[str, Any], observed: Any, reason: str | None) -> None:
     assert verdict(expectation, observed).reason == reason
+
+
+@pytest.mark.parametrize(("touched", "reason"), [(None, None), (["x.a"], None), (["x.a", "y"], STATE)])
+def test_what_else_changed_decides_where_an_expectation_says_what_may(
+    touched: list[str] | None, reason: str | None
+) -> None:
+    assert verdict({"call": "f", "equals": 1, "only": ["x"]}, 1, touched=touched).reason == reason
 
 
 @pytest.mark.parametrize(("asked", "forced"), [(3, False), (2, True)])

@@ -110,7 +110,8 @@ def test_cut_replies(reply: Reply, reason: str | None) -> None:
 
 @pytest.mark.parametrize("category", ["simple_python", "irrelevance", "live_relevance"])
 def test_a_failed_request_is_an_error_under_both_rules(category: str) -> None:
-    record = transcript("", category=category, inference_error="Error during inference: 500")
+    cut = Reply(text="", problem="length")
+    record = transcript(cut, "prompt", category=category, inference_error="Error during inference: 500")
     both = judge_both(entry([SOUP], ANSWER, category=category), record)
     for verdict in (both.official, both.corrected):
         assert (verdict.outcome, verdict.reason) == ("error", "adapter:inference_error")
@@ -205,6 +206,7 @@ def test_an_expected_argument_that_is_not_documented_is_unexpected() -> None:
     assert (verdict.reason, verdict.detail["error"]) == (
         "simple_function_checker:unexpected_param", "'hot' is not documented"
     )  # fmt: skip
+    assert judge(judged, transcript("[serve(bowls=2)]"), "corrected").tag is FailureTag.WRONG_ANSWER
     verdict = judge(entry([SOUP], ANSWER), transcript("[serve(bowls=2, hot=True)]"))
     assert verdict.detail["error"] == "'hot' is not documented"
     both = function("serve", bowls="integer", hot_="boolean")
@@ -292,7 +294,7 @@ def test_what_is_told_of_a_call_stays() -> None:
 
 def test_rule_sets() -> None:
     assert rule_set("official") == frozenset()
-    assert rule_set({"C6", "C7"}) == {"C6", "C7"}
+    assert rule_set({"C6", "C7"}) == {"C6", "C7"} == {*rule_set("C6"), *rule_set("C7")}
     assert len(rule_set("corrected")) == 18
     with pytest.raises(UsageError):
         rule_set("lenient")

@@ -122,7 +122,7 @@ TEXTS = [
     "[ ]", "new Array(1, 2)", "{a: 1}", "{'a': 'b', \"c\": [1, 2]}", "{a: {b: 1}}", "{}", "{a}", "new Map([['a', 1]])",
     "`a`", "[1,\n2]", "{a: 1,\n b: 2}", "-1.5e-3", "NaN", "undefined", "[,]", "[1, 2", "('a')", "a'", "'a", 'a"', "!0",
     "1 + 1",
-    "'it\\'s'",
+    "'it\\'s'", "{a:, b: 1}", "{a: b]}", "[[1], []]",
 ]  # fmt: skip
 JAVA = [("byte", None), ("long", None), ("float", None), ("double", None), ("boolean", None), ("char", None),
 ("String", None),

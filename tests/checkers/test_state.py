@@ -68,6 +68,7 @@ LOOK = "look(shelf='top')"
         ([[[PUT]], [[LOOK]]], None, None),
         ([[[LOOK], [PUT]], [[LOOK], [LOOK]]], None, None),
         ([["words"], [[LOOK]]], "multi_turn:empty_turn_model_response", 0),
+        ([[[PUT]], ["words"]], "multi_turn:empty_turn_model_response", 1),
         ([[[LOOK]], [[LOOK]]], "multi_turn:instance_state_mismatch", 0),
         ([[[PUT]], [["put(shelf='low', item='x')"]]], "multi_turn:instance_state_mismatch", 1),
         ([[[PUT]], [["look(shelf='low')"]]], "multi_turn:execution_response_mismatch", 1),
@@ -86,6 +87,7 @@ def test_error_types(turns: list[list[Any]], reason: str | None, turn: int | Non
         text = failure_text(entry, record, verdict)
         assert f"Words of turn {turn or 0}." in text
         assert reason in text
+        assert ("did not decode: no call" in text) is ("empty_turn" in reason)
 
 
 def test_state_difference_tells_only_what_differs() -> None:

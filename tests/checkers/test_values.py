@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.checkers.ast import CallRules, check_calls
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.exact import parameter_type
 from pytest_bfcl.checkers.json_calls import call_form
 from pytest_bfcl.checkers.values import check_python, fits
 from pytest_bfcl.transcript import Call
-from tests.checkers.building import schema
+from tests.checkers.building import function, schema
 
 
 class Text(str):
@@ -135,6 +136,9 @@ def test_input_on_which_the_reference_raises_fails_with_a_type(word: str, value:
     assert broken is not None
     assert broken.raises
     assert ":" in broken.reason.name
+    how = CallRules(functions=[function("serve", x=word)])
+    details = check_calls([Call("serve", {"x": value})], [{"serve": {"x": answers}}], "simple", how).details
+    assert getattr(details, "reference", None) == "raises here and gives no verdict"
 
 
 @pytest.mark.parametrize(
@@ -174,6 +178,7 @@ FUNCTIONS = [
         },
     },
     {"name": "now", "description": "", "parameters": {"type": "dict", "properties": {}}},
+    {"name": "tick", "description": ""},
 ]
 
 
@@ -186,7 +191,7 @@ def _call(arguments: str, name: str = "weather_report") -> dict[str, str]:
     [
         ([_call('{"city": "Oslo"}')], {}),
         ([_call('{"city": "Oslo", "days": 2, "limit": 1}', "weather.report")], {}),  # the documented name, too
-        ([_call(" {} ", "now")], {}),
+        ([_call(" {} ", "now"), _call("{}", "tick")], {}),
         ([_call("{}")], {"invalid": 1}),
         ([_call('{"city": "Oslo", "days": "2"}')], {"invalid": 1}),
         ([_call('{"city": "Oslo"')], {"broken": 1}),

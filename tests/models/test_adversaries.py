@@ -50,6 +50,7 @@ def entry(*tools: ServedTool, files: tuple[str, ...] = (), **changes: Any) -> En
             (None, "idle parrot every"), (WAY, "idle parrot every repeat extra vandal sweeper"))),
         ({"category": "recorded", "mcp": None}, "idle parrot every"),
         ({"category": "multi_turn_base", "mcp": None, "expect": []}, "idle"),
+        ({"category": "multi_turn_base", "mcp": None, "expect": [{"not_called": "*"}], "possible_answer": [[]]}, ""),
         ({"category": "web_search_base", "mcp": None, "expect": []}, "parrot"),
         ({"category": "simple_python", "mcp": None, "expect": []}, ""),
         ({"official": True}, ""),
@@ -80,6 +81,7 @@ def test_what_they_say() -> None:
     assert [said("vandal", asked, step) for step in (0, 1)] == [bought, [("buy", '{"what": "bystander"}')]]
     assert said("vandal", asked, 2, "error: sold out") == [("empty", "{}")]
     assert isinstance(said("vandal", asked, 2, "sold"), str), "what was carried out is enough"
+    assert isinstance(said("vandal", asked, 3, "error: sold out"), str), "there is nothing more to try"
     options = {"what": {}, "gift": {"default": False}, "copies": {"default": 2}, "mode": {"enum": ["a", "b"]},
                "note": {"type": "string", "default": "none"}}  # fmt: skip
     choosy = entry(ServedTool("buy", {**schema("what"), "properties": options}, "d"), tool("look", "x"),

@@ -36,11 +36,11 @@ class Server:
 
     def __init__(self, answer, *, down=False, models=None):
         self.answer, self.down, self.models = answer, down, models
-        self.asked = []
+        self.asked, self.looked = [], 0
 
     async def __call__(self, req):
         if req.method == "GET":
-            known = self.models or {}
+            known, self.looked = self.models or {}, self.looked + 1
             return web.json_response(known[req.path]) if req.path in known else web.Response(status=404)
         text = (await req.json())["messages"][0]["content"]
         self.asked.append(text)
@@ -107,6 +107,7 @@ def test_a_wrong_model_name_is_told_with_those_there_are():
     answer = Server(lambda: trouble(404, "The model `m` does not exist"), down=True, models=models)
     _, model = ask_all(answer, ["q"] * 20, base="/v1")
     assert "did you mean mm" in model.breaker.advice
+    assert answer.looked == 1, "it is looked up once"
 
 
 @pytest.mark.parametrize("status", [403, 500, 429])

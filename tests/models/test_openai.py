@@ -166,6 +166,7 @@ def test_what_is_learnt_from_a_refusal(text, learnt, note):
     [
         ("no such model", 404, True), ("<html>moved</html>", 405, True), ("<html>hi</html>", 200, True),
         ("the model m is not known", 400, True), ("unknown model: not here", 422, True), ("{", 200, False),
+        ("the model m does not support tools", 400, False),
         ("the model takes less", 400, False), ("<html>busy</html>", 500, False), ("model not known", 500, False),
     ],
 )  # fmt: skip

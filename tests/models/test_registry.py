@@ -159,6 +159,8 @@ def test_other_packages_add_providers(monkeypatch):
     assert run(model.generate(request(CLOCK, text="hello"))) == Reply(text="polly: hello")
     assert any(info.name == "parrot" for info in list_providers())
     registry.check_provider(parse_spec("parrot:polly"), Settings())
+    agent = EntryPoint("agent", f"{__name__}:make_parrot", "pytest_bfcl.models")
+    assert registry._foreign_info(agent).modes == ("fc", "prompt"), "another package's, whatever its name"
 
 
 class Many:
@@ -213,7 +215,7 @@ def test_every_local_server_is_asked_by_our_own_adapter() -> None:
     assert set(LOCAL_SERVERS) == set(DIRECT_PROVIDERS) - {"openai", "anthropic"}
 
 
-def test_stores_keys_and_versions():
+def test_stores_keys_and_versions(monkeypatch):
     openai, other = (create_model("openai:m", Settings(api="chat", base_url=url)) for url in (None, "http://h/v1"))
     assert (openai.api.store, other.api.store) == (False, None)
     anthropic, vllm = create_model("anthropic:m", Settings()), create_model("vllm:m", Settings())
@@ -224,6 +226,9 @@ def test_stores_keys_and_versions():
         create_model("vllm:m", Settings(base_url="localhost"))
     with pytest.raises(UsageError, match="unknown API 'odd'; known: chat, responses, completions, anthropic"):
         create_model("vllm:m", Settings(api="odd"))
+    monkeypatch.setattr(entry_points, "require", lambda *asked: lambda *about: asked[:2])
+    made = registry._api(parse_spec("vllm:m"), Settings(api="completions"), LOCAL, "prompt")
+    assert made == ("apis", "completions")
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def streamed(*deltas):
          [("a", "f", "{}"), ("b", "g", "{}")]),
         ([{"id": "a", "function": {"name": "f", "arguments": "{"}}, {"id": "b", "function": {"name": "g"}},
           {"id": "a", "function": {"arguments": "}"}}], [("a", "f", "{}"), ("b", "g", None)]),
-        ([{"function": {"arguments": "{}"}}], [(None, "", "{}")]),
+        ([{"function": {"arguments": "{}"}}, {"type": "function"}], [(None, "", "{}")]),
         ([{"id": "a"}, {"function": {"arguments": "1"}}], [("a", "", "1")]),
         # an index that is no number is none; an id that is no text, too
         ([{"index": "0", "id": "a", "function": {"name": "f"}}, {"index": "0", "id": "b", "function": {"name": "g"}}],
@@ -455,18 +455,18 @@ def test_events_under_another_content_type(kind, whole):
         return web.Response(body=sse(*CHAT, done=whole).rstrip(b"" if whole else b"\n"), content_type=kind)
 
     reply, _ = ask(handler, stream=True)
-    assert len(reply.tool_calls) == 2
+    assert (len(reply.tool_calls), reply.input_tokens) == (2, 3)
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_a_stream_cut_in_the_middle_is_asked_again(cut):
-    reply, _ = ask(failing(2, streaming(*CHAT[:5], cut=cut)), stream=True)
+@pytest.mark.parametrize(("events", "cut"), [(5, True), (5, False), (0, False)])
+def test_a_stream_cut_in_the_middle_is_asked_again(events, cut):
+    reply, _ = ask(failing(2, streaming(*CHAT[:events], cut=cut)), stream=True)
     assert (reply.text, reply.attempts) == ("ok", 3)
 
 
 def test_an_error_inside_a_stream_is_told_in_the_servers_words():
     error = {"error": {"message": "the engine died", "code": 503}}
-    with pytest.raises(AdapterError, match="HTTP 503: the engine died") as caught:
+    with pytest.raises(AdapterError, match="HTTP 200 with error 503: the engine died") as caught:
         ask(failing(99, streaming(CHAT[0], error)), stream=True)
     assert caught.value.kind == "server"
 

@@ -32,6 +32,7 @@ from pytest_bfcl.runs.lines import (
     [
         ("é ☃", "é ☃"), ("line\nbreak\u2028", "line\nbreak\u2028"), (True, True), (None, None), (1.5, 1.5),
         (float("nan"), "nan"), ([float("-inf"), 1.5], ["-inf", 1.5]), ({1: {2: "x"}}, {"1": {"2": "x"}}),
+        ({None: {True: 1.5}}, {"null": {"true": 1.5}}), ({None: {1.5}}, {"null": "{1.5}"}),
         ((1, (2,)), [1, [2]]), ({1}, "{1}"),
         (b"x", "b'x'"), (complex(1, 2), "(1+2j)"), pytest.param(10**5000, "<integer of 16610 bits>", id="long-integer"),
     ],
@@ -44,7 +45,7 @@ def test_anything_decoded_becomes_strict_json(value: object, expected: object) -
 
 
 def test_copies_have_keys_depth_and_numbers_that_can_be_written() -> None:
-    assert plain({None: 1, "a": {True: ()}}) == {"None": 1, "a": {"True": []}}
+    assert plain({None: 1, "a": {True: ()}}) == {"null": 1, "a": {"true": []}}  # as json.dumps writes them
     assert (plain(2**9_999), plain(2**10_000)) == (2**9_999, "<integer of 10001 bits>")
     deep: object = "end"
     for _ in range(201):

@@ -35,27 +35,6 @@ AFTER = [
 ]
 
 
-def test_entries_are_paired_by_id() -> None:
-    found = pair(BEFORE, AFTER)
-    assert [change.id for change in found.improved] == ["parallel_2"]
-    assert [change.id for change in found.regressed] == ["parallel_4", "simple_java_1"]
-    assert found.regressed[0].after == "simple_function_checker:missing_required"
-    assert found.improved[0].after is None
-    assert found.unchanged == 2
-    assert (found.only_before, found.only_after) == (1, 2)
-
-
-def test_a_clear_loss_is_significant_and_a_small_one_is_not() -> None:
-    before = list(lines({"parallel": (180, 200)}))
-    clear = pair(before, list(lines({"parallel": (140, 200)})))
-    assert clear.rows["parallel"].interval95[1] < 0
-    assert clear.regression
-    assert clear.rows["parallel"].chance < 1e-6
-    small = pair(before, list(lines({"parallel": (178, 200)})))
-    assert not small.regression
-    assert small.rows["parallel"].interval95[0] < -0.01 < small.rows["parallel"].interval95[1]
-
-
 def test_an_entry_that_changed_shows_its_earliest_pair() -> None:
     """Whatever pair came first, because workers finish in any order."""
 

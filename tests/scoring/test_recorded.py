@@ -178,9 +178,12 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "rerun": (a_run(8, size=2), WHOLE | {"selection": {"last_failed": True}}, {}),
     "bundled": (a_run(9, names=("parallel", "irrelevance", "mcp")), WHOLE | {"dataset": {"name": "bundled"}},
                 {"sizes": {"parallel": 6}, "full_sizes": {"parallel": 13, "irrelevance": 13, "multiple": 14}}),
-    "trained": (a_run(10, trained=True), WHOLE, {"max_errors_pct": 100.0}),
+    "trained": (a_run(10, trained=True), WHOLE,
+                {"max_errors_pct": 100.0, "infos": {SPEC.partition("@")[0]: model_info.ModelInfo("T", gpu_hour=20.0)}}),
     "by the hour": ([{k: v for k, v in each.items() if k != "cost_usd"} for each in a_run(11, size=2)], WHOLE,
                     {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny", gpu_hour=20.0)}}),
+    "no seconds": ([line("parallel_1", "parallel", cost_usd=None, latency_s=None)], WHOLE,
+                   {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny", gpu_hour=20.0)}}),
     "errors": ([line(entry_id("parallel", n), "parallel", "error") for n in range(3)],
     WHOLE | {"conditions": {"repeat": 0}}, {}),
     "nothing": ([], {}, {}),
@@ -195,7 +198,8 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "sizes alone": (a_run(9, names=("parallel", "irrelevance")), WHOLE | {"dataset": {"name": "own"}},
                     {"sizes": {"parallel": 9}}),
     "no sizes": (a_run(9, names=("parallel", "irrelevance")), WHOLE | {"dataset": {"name": "own"}}, {}),
-    "one answer": ([line("parallel_1", "parallel", "failed", reason="reply:length", output="x")], WHOLE, {}),
+    "one answer": ([line("parallel_1", "parallel", "failed", reason="reply:length", output="x", cost_usd=None)], WHOLE,
+                   {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny")}}),
 }  # fmt: skip
 
 
@@ -322,6 +326,7 @@ OPTIONS: list[tuple[str, GateOptions]] = [
     ("other rules", GateOptions(baseline="corrected")),
     ("other data", GateOptions(baseline="bundled")),
     ("other models", GateOptions(baseline="others")),
+    ("one model in common", GateOptions(baseline="both")),
     ("unfinished", GateOptions(baseline="unfinished")),
     ("unfinished allowed", GateOptions(baseline="unfinished", allow_missing=True)),
     ("tight", GateOptions(baseline="before", noninferior=["0.1"])),
@@ -369,6 +374,7 @@ def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     run_in(Path(), "corrected", before, rules="corrected")
     run_in(Path(), "nothing", [])
     run_in(Path(), "bundled", before, dataset="bundled")
+    run_in(Path(), "both", [{**each, "model": name} for each in before for name in (SPEC, OTHER)])
     run_in(Path(), "others", [{**each, "model": name} for each in before for name in (OTHER, "openai:third@fc")])
     RunDirectory.open(Path(run_in(Path(), "unfinished", before))).state("stopped:budget")
     summary = summarise(now, fingerprint=PRINT.to_dict())  # type: ignore[arg-type]
@@ -595,7 +601,7 @@ def test_spreads(repeats: int) -> None:
 
 
 TABLES: list[Any] = [
-    {}, {"models": {}}, {"models": []}, {"model": {}}, {"models": {SPEC: 1}}, {"models": {SPEC: {}}},
+    {}, {"models": {}}, {"models": []}, {"models": [1]}, {"model": {}}, {"models": {SPEC: 1}}, {"models": {SPEC: {}}},
     {"models": {SPEC: {"name": "N", "link": "l", "organisation": "o", "licence": "c", "input_price": 1,
     "output_price": 2.5}}},
     {"models": {"openai:tiny": {"name": "N", "input_price": 1.0, "output_price": 0}}}, {"models": {SPEC: {"nam": "x"}}},
@@ -650,7 +656,7 @@ FILES: dict[str, dict[str, str]] = {
         {"accuracy": 0.9, "total_count": 13},
         {"id": "parallel_1", "error": {"error_type": "multi_turn:inference_error"}})},
     "counted by number": {"m/gorilla_openfunctions_v1_test_parallel_function_score.json": score_file(
-        {"accuracy": 1, "total_count": 13}, {"id": 2, "prompt": {"id": "parallel_function_1"}}, {"id": 3})},
+        {"accuracy": 1, "total_count": 13}, {"id": 2, "prompt": {"id": "parallel_function_4"}}, {"id": 3})},
     "other size": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 2}, FAILED)},
     "other id": {PARALLEL_SCORES: score_file({"accuracy": 0.9, "total_count": 13}, {**FAILED, "id": "parallel_99"})},
     "true header": {PARALLEL_SCORES: score_file({"accuracy": True, "total_count": 13})},
@@ -659,6 +665,7 @@ FILES: dict[str, dict[str, str]] = {
     "other count": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 13,
     "correct_count": 1}, FAILED)},
     "of nothing": {PARALLEL_SCORES: score_file({"accuracy": 0, "total_count": 0})},
+    "no line": {PARALLEL_SCORES: ""},
     "no header": {PARALLEL_SCORES: score_file(FAILED)},
     "bad header": {PARALLEL_SCORES: score_file({"accuracy": 2, "total_count": 13})},
     "bad count": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": -1})},
@@ -710,8 +717,9 @@ def test_what_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert is_score_folder(tmp_path / "other size")
         yield tried(read, "none", "official")
         yield [
-            read_scores(Path(name))["m"]["parallel"].release
+            [found.release, *found.failed]
             for name in ("scores/score", "nested error", "counted by number")
+            for found in read_scores(Path(name))["m"].values()
         ]
 
     same_as_recorded(HERE / "measurements.jsonl", rows())
@@ -727,6 +735,8 @@ def test_which_runs_may_be_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     opened = {name: measurement_of_run(RunDirectory.open(Path(run_in(Path(), name, a_run(n, size=2), **changes))))
               for n, (name, changes) in enumerate(prints.items())}  # fmt: skip
     opened["lines"] = open_measurement("a/results.jsonl")
+    two = [{**each, "model": name} for each in a_run(1, size=1) for name in (SPEC, OTHER)]
+    both = measurement_of_run(RunDirectory.open(Path(run_in(Path(), "two", two, **prints["prompt"]))))
 
     def rows() -> Iterator[Any]:
         for name, other in opened.items():
@@ -735,7 +745,7 @@ def test_which_runs_may_be_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                     yield [name, shared, tried(comparison_notes, one, two, shared=shared)]
                     found = tried(compare_measurements, one, two, shared=shared)
                     yield found if isinstance(found, str) else [each.notes for each in found]
-        yield [each.notes for each in compare_models(opened["prompt"])]
+        yield [each.notes for each in compare_models(both)]
         for one, two in product((opened["a"], opened["lines"], opened["data"]), repeat=2):
             found = tried(compare_measurements, one, two, shared=True)
             yield found if isinstance(found, str) else [[*each.rows, each.rows["live"].before] for each in found]

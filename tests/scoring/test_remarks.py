@@ -105,3 +105,4 @@ def test_a_server_with_a_new_name_each_time_is_counted_within_bounds() -> None:
     (model,) = summarise([line(n, of_model(f"m-{n}-x")) for n in range(200)])["models"].values()
     assert len(model["other_models"]) == 51
     assert model["other_models"]["others"] == 150
+    assert "repeated_ids" not in model, "a reply without an id repeats none"

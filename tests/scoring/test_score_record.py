@@ -10,7 +10,7 @@ from typing import Any
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.causes.of_runs import of_path
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.scoring.score_record import score_records
+from pytest_bfcl.scoring.score_record import records_by_name
 from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import fingerprint
 from tests.scoring.samples import line
@@ -33,7 +33,7 @@ def run_of(folder: Path, outcomes: list[str], stages: int = 0) -> tuple[Path, An
 def test_n_is_what_was_judged_everywhere(tmp_path: Path) -> None:
     folder, summary = run_of(tmp_path / "run", ["passed"] * 12 + ["failed"] * 8 + ["error"] * 2, stages=3)
     (model,) = summary["models"].values()
-    records = {each.name: each for each in score_records(model, summary["fingerprint"])}
+    records = records_by_name(model, summary["fingerprint"])
     for name in ("parallel", "non_live", "all_scoring"):
         found = records[name]
         assert (found.judged, found.passed, found.errors, found.planned) == (20, 12, 2, 22), name

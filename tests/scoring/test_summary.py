@@ -77,13 +77,14 @@ def test_transformed_entries_are_no_part_of_a_score(
 
 
 def test_pairs_of_an_entry_and_its_transform() -> None:
-    found = Robustness(frozenset({"wording", "order"}))
+    found = Robustness(frozenset({"wording", "order", "case"}))
     lines: Any = [{"id": "a", "outcome": "passed"}, {"id": "a", "outcome": "failed", "repeat": 2},
                   *({"id": f"{name}~wording", "category": "parallel", "outcome": "failed", "repeat": repeat}
                     for name, repeat in (("a", 1), ("a", 2), ("b", 1))),
                   {"id": "c~wording", "outcome": "error"}, {"id": "d~other", "outcome": "passed"},
-                  {"id": "a~order", "outcome": "passed"}]  # fmt: skip
-    assert [found.add(each) for each in lines] == [False, False, True, True, True, True, False, True]
+                  {"id": "a~order", "outcome": "passed"}, {"id": "c~case", "outcome": "error"}]  # fmt: skip
+    assert [found.add(each) for each in lines] == [False, False, True, True, True, True, False, True, True]
+    assert [found.to_dict()["case"][each] for each in ("accuracy", "transformed", "errors")] == [None, None, 1]
     assert found.to_dict()["order"]["errors"] == 0
     cell = found.to_dict()["wording"]
     assert (cell["pairs"], cell["accuracy"], cell["transformed"], cell["errors"]) == (2, 0.5, 0.0, 1)
@@ -140,6 +141,10 @@ FIGURES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         [line("multi_turn_miss_func_1", "multi_turn_miss_func", extra={"quiet_turns": 0})],
         {"hallucination": {"turns": 0, "with_call": 0, "share": None, "categories": {}}},
     ),
+    "quiet turns without a call are counted": (
+        [line("multi_turn_miss_func_1", "multi_turn_miss_func", extra={"quiet_turns": 2})],
+        {"hallucination.turns": 2, "hallucination.with_call": 0},
+    ),
     "without quiet turns there is no share, without a price no cost": (
         [line("parallel_1", "parallel", cost_usd=None)], {"hallucination.share": None, "cost_usd": None},
     ),
@@ -180,30 +185,6 @@ def test_missing_categories_are_named_and_not_zero() -> None:
     assert non_live["accuracy"] == 0.8
     assert non_live["missing"] == ["simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple"]
     assert "multi_turn" not in numbers["groups"]
-
-
-def test_overall_is_claimed_for_official_data_only() -> None:
-    complete = model(lines(all_categories(3, 4)))["overall"]
-    assert complete["value"] == pytest.approx(0.75)
-    assert complete["complete"]
-    low, high = complete["interval95"]
-    assert low < 0.75 < high
-    own = model(lines(all_categories()), fingerprint={"dataset": {"name": "bundled"}})
-    assert own["overall"]["value"] is None
-    assert "not BFCL" in own["overall"]["why"]
-    assert own["overall_v3"]["value"] is None
-    assert own["groups"]["all"]["accuracy"] == pytest.approx(0.75)
-
-
-def test_unfinished_runs_and_runs_with_many_errors_claim_nothing() -> None:
-    planned = dict.fromkeys(all_categories(), 5)
-    assert "not finished" in model(lines(all_categories(3, 4)), sizes=planned)["overall"]["why"]
-    stopped = OFFICIAL | {"state": "stopped:budget"}
-    assert "stopped:budget" in model(lines(all_categories()), fingerprint=stopped)["overall"]["why"]
-    errors = [line(f"parallel_{n}", "parallel", "error") for n in range(10, 15)]
-    numbers = model([*lines(all_categories()), *errors])
-    assert "more than 2 %" in numbers["overall"]["why"]
-    assert model([*lines(all_categories()), *errors], max_errors_pct=10)["overall"]["value"] is not None
 
 
 def test_a_sample_says_so_and_tells_both_intervals() -> None:

@@ -21,6 +21,7 @@ import pytest
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
 from pytest_bfcl.transcript import Mode, Reply
+from tests.patience import patience
 from tests.plugin.conftest import call, question, write_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -178,7 +179,7 @@ class Bench:
     def finish(self, *args: str, out: str = "run", wrap: tuple[str, ...] = (), verb: bool = False) -> tuple[int, str]:
         """A whole run in a process of its own: exit code and what it printed."""
         process = self.start(*args, out=out, wrap=wrap, verb=verb)
-        text, _ = process.communicate(timeout=120)
+        text, _ = process.communicate(timeout=patience(120))
         return process.returncode, text
 
     def records(self, out: str = "run") -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -97,6 +98,8 @@ def test_a_lent_function_has_a_mode_of_its_own() -> None:
 
     said.mode = "prompt"  # type: ignore[attr-defined]
     assert of("fixture:mine@fc").lent(said).identity == ("fixture:mine@prompt", "prompt")
+    plain = SimpleNamespace(spec="mine:plain", mode="prompt", generate=said)  # an object of one's own without a loop
+    assert Contender.of_adapter(plain, KEPT).identity == ("mine:plain@prompt", "prompt")
 
 
 def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owner() -> None:
@@ -137,7 +140,7 @@ def test_an_endpoints_trouble_is_its_models_own_and_lent_ones() -> None:
         model.breaker = Told("http://here/v1")  # type: ignore[union-attr]
         assert (contender.trouble(), contender.broken()) == ("it is slow", None)
         model.breaker.reason = "it is gone"  # type: ignore[union-attr]
-        assert contender.broken() == "it is gone"
+        assert contender.broken() == contender.stop_reason() == "it is gone"
         del model.breaker  # type: ignore[union-attr]
 
 

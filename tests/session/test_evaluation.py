@@ -109,7 +109,7 @@ OTHERS = {**SPLIT, "name": "s", "data": {"name": "x", "version": "1", "sha256": 
 @pytest.mark.parametrize(
     ("model", "options", "why"),
     [
-        (7, {}, "returned int"),
+        (7, {}, r"^int was given as a model: give a text such as 'openai:NAME', a function \(request\)"),
         ("oracle:", {"entries": [ORPHAN]}, "memory_kv_0-a-0 needs nosuch_0, which the bundled data"),
         ("gpt-4o", {}, "names no provider"),
         ("oracle:", {"categories": ["poetry"]}, "poetry"),
@@ -190,6 +190,21 @@ def test_an_interrupted_run_gives_what_there_is(monkeypatch: pytest.MonkeyPatch,
         run("bundled", "oracle:")
     assert caught.type is (RunInterrupted if there else KeyboardInterrupt)
     assert getattr(caught.value, "result", None) == ("the result" if there else None)
+
+
+def test_a_cancelled_run_is_written_down_and_stays_cancelled(tmp_path: Path) -> None:
+    model = Answering(seconds=60)
+
+    async def work() -> None:
+        task = asyncio.ensure_future(arun(ENTRIES, model, out=tmp_path, settings=Settings(grace_s=0)))
+        while not model.asked:
+            await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(work())
+    assert json.loads((tmp_path / "run.json").read_text())["state"] == "stopped:interrupted"
 
 
 # -- score -------------------------------------------------------------------------------------------------------------

@@ -195,8 +195,9 @@ def test_an_adversary_that_could_not_act_does_not_count(
     name: str, made: list[Call], did: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = SimpleNamespace(call=G, carried_out=False, result="")
+    in_words = SimpleNamespace(call=G, carried_out=True, result="Error: sold out")
     told = [SimpleNamespace(call=each, carried_out=True, result="done") for each in made]
-    monkeypatch.setattr(proof, "calls_made", lambda *about: [*told, refused])
+    monkeypatch.setattr(proof, "calls_made", lambda *about: [*told, refused, in_words])
     monkeypatch.setattr(proof, "right_calls", lambda entry: [F, G])
     monkeypatch.setattr(proof, "deeds_of", lambda *about: [G])
     assert proof._did_it(name, None, Transcript("a", "mcp")) is did  # type: ignore[arg-type]

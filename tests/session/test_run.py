@@ -53,10 +53,13 @@ class Data:
         return {}
 
 
-def run_at(path: Path | None, *, settings: Settings | None = None, model: str = MODEL, **gates: Any) -> Run:
+def run_at(
+    path: Path | None, *, settings: Settings | None = None, model: str = MODEL, info: Any = None, **gates: Any
+) -> Run:
     data, settings = Data(BUNDLED), settings or Settings()
     contender = Contender.of_spec(parse_spec(model), settings, data=data.dataset)
-    return Run(data, [contender], settings, EarlierParts.read(path), path=path, gates=Gates(GateOptions(**gates)))
+    asked = Gates(GateOptions(**gates))
+    return Run(data, [contender], settings, EarlierParts.read(path), path=path, gates=asked, model_info=info)
 
 
 def line(entry_id: str, passed: bool = True, model: str = MODEL, mode: str = "fc", **more: Any) -> Any:
@@ -377,6 +380,7 @@ def test_what_a_summary_has_of_models_and_the_machine() -> None:
     found: Any = with_facts({"models": summary}, info, Settings(gpu_hour_usd=3.0), 61.0)  # type: ignore[typeddict-item]
     assert with_facts({}, {}, Settings(), 60.0) == {}  # type: ignore[typeddict-item]
     assert (found["model_info"], found["machine_cost_usd"]) == ({"m": {"name": "M"}}, 0.050833)
+    assert summary_of(filled(run_at(None, info=info), line(IDS[0])))["model_info"] == {"m": {"name": "M"}}
     assert [each.get("cost_per_1000_usd") for each in summary.values()] == [1.666667, None, None]
     entries = [("a", "parallel"), ("b~t", "parallel"), ("c", "memory_kv_prereq"), ("d", "rest")]
     assert sizes_by_category(entries, ["t"]) == {"parallel": 1, "rest": 1}

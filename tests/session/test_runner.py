@@ -17,7 +17,7 @@ from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.endpoints.breaker import Breaker
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import errored_record
@@ -116,6 +116,17 @@ def test_an_error_ends_the_lines_only_where_the_run_has_to_stop(data: DataSet, h
     contender = Contender.of_adapter(model, SETTINGS)
     found = asyncio.run(lines_of(data, contender, halted=lambda: halted if model.asked else None))
     assert [line["outcome"] for line in found] == ["error"] * lines + [halted] * (halted is not None)
+
+
+@pytest.mark.parametrize(("kind", "found"), [("storage", ["error", "full"]), ("stopped", ["full"]),
+                                             ("data", ["error"] * 6)])  # fmt: skip
+def test_what_cannot_be_kept_or_begun_ends_the_lines(data: DataSet, kind: str, found: list[str]) -> None:
+    class Full(Answering):
+        async def generate(self, request: Request) -> Reply:
+            raise HarnessError(kind, "full")
+
+    lines = asyncio.run(lines_of(data, Contender.of_adapter(Full(), SETTINGS)))
+    assert [line["outcome"] for line in lines] == found
 
 
 def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
@@ -233,6 +244,11 @@ def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mod
     (said,) = {note for note in notes if "refuses tools" in note}
     assert said == "own:first refuses tools (no tools here): the whole run is asked in prompting mode"
     assert [each.spec for each in told] == [parse_spec("own:first")]
+    asked = Contender("own:first", make, mode="fc", spec=parse_spec("own:first"), switches=True)
+    skips = Runner(data, [asked], SETTINGS)._skips
+    assert "calls written as text" in str(skips["format_sensitivity", data, asked])
+    asked.refused(ToolsRefused("no tools here", status=400))
+    assert skips["format_sensitivity", data, asked] is None
 
 
 def test_only_what_is_measured_is_proved_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import dry_run, open_data, run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
-from pytest_bfcl.session.whole_run import NOTHING_SELECTED, STOPPED
+from pytest_bfcl.session.whole_run import INTERRUPTED, NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
 from tests.plugin.conftest import question, write_lines
 from tests.session.test_run import run_at
@@ -219,6 +219,7 @@ def test_what_cannot_be_kept_stops_the_run(
     if stopped is None:  # a fault, not the disk's
         with pytest.raises(HarnessError, match="no space left"):
             run("bundled", "oracle:", out=tmp_path / "run", **PICKED)
+        assert RunDirectory.open(tmp_path / "run").fingerprint.state == f"stopped:{INTERRUPTED}"
         return
     found = run("bundled", "oracle:", out=tmp_path / "run", **PICKED)
     assert (found.stopped, found.exit_code) == (stopped, STOPPED)

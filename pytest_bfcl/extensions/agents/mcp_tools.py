@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from typing import Any
@@ -55,8 +57,13 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
 async def list_tools(server: Any) -> list[FunctionDoc]:
     """Documents of the tools of anything that the SDK's client can connect to (a URL, a command, a server in this
     process)."""
-    from mcp import Client
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
 
+    if isinstance(server, StdioServerParameters):
+        # The process needs a real stream; sys.stderr is none in notebooks and under tests that capture it.
+        errors: Any = sys.__stderr__ or subprocess.DEVNULL
+        server = stdio_client(server, errlog=errors)
     async with Client(server) as client:
         return [document_of(tool) for tool in await listed_tools(client)]
 

@@ -309,6 +309,12 @@ class RunIndex:
         sql = "SELECT counted.id, outcome FROM counted JOIN lines USING (number) ORDER BY place"
         return iter(self._selected(sql))
 
+    def verdicts(self) -> list[tuple[str, str, int, str]]:
+        """Model, entry, repeat and outcome of what counts, without making rows."""
+        return self._selected(
+            "SELECT counted.model, counted.id, counted.repeat, outcome FROM counted JOIN lines USING (number)"
+        )
+
     def models(self) -> Counter[str]:
         """Model → lines that count."""
         sql = "SELECT model, count(*) FROM counted GROUP BY model ORDER BY min(place)"

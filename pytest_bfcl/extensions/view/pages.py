@@ -155,9 +155,11 @@ class Pages:
 
     def _others(self, listed: ListedRun, row: Row) -> Sequence[Sequence[str | Cell]]:
         """The same entry in other runs of this data, and in this one by other models or repeats."""
-        found = []
+        found: list[Sequence[str | Cell]] = []
         data = self.store.data_of(listed)
         for other, there in self.store.rows_of(row.id, at_once=True):
+            if len(found) == MOST_BESIDE * 4:
+                break
             if (other is listed and there.number == row.number) or self.store.data_of(other) != data:
                 continue
             page = self.store.page_of(other, there)
@@ -165,7 +167,7 @@ class Pages:
             repeat = f" (repeat {there.repeat})" if there.repeat > 1 else ""
             outcome = Cell(there.outcome, chip=there.outcome)
             found.append((Cell(other.path.name, href=href), there.model + repeat, outcome, there.reason or ""))
-        return found[: MOST_BESIDE * 4]
+        return found
 
     def _entry_keys(self, opened: OpenedRun, page: str, row: Row, against: str) -> Iterator[NavLink]:
         """Next and previous: failed, changed, with the same reason."""

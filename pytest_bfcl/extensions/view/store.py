@@ -109,6 +109,10 @@ class OpenedRun:
         return made
 
 
+def _data_of(listed: ListedRun) -> str:
+    return data_of(listed.run.fingerprint)
+
+
 def models_of(listed: ListedRun) -> list[str]:
     """The models whose pages need distinct names, as in a run's own report."""
     return models_apart(listed.index.models(), listed.run.fingerprint.models)
@@ -194,7 +198,7 @@ class Store:
 
     def data_of(self, listed: ListedRun) -> str:
         """The data set of a run in words, equal for runs with the same entries."""
-        return data_of(listed.run.fingerprint)
+        return listed.kept(_data_of)
 
     def page_of(self, listed: ListedRun, row: Row) -> str:
         """File name of a line's page in its run."""
@@ -274,9 +278,9 @@ def open_store(folders: Iterable[Path], data: str | None, board: Path | None) ->
 
 
 def _changed(opened: OpenedRun, earlier: RunIndex, stamp: Stamp | None) -> Chain:
-    rows = list(earlier.rows())
-    shared = {row.model for row in rows} & {row.model for row in opened.rows.values()}
-    then = {(row.model if shared else "", row.id, row.repeat): row.outcome for row in rows}
+    verdicts = earlier.verdicts()
+    shared = {model for model, _, _, _ in verdicts} & {row.model for row in opened.rows.values()}
+    then = {(model if shared else "", entry, repeat): outcome for model, entry, repeat, outcome in verdicts}
     fits = (
         (place, page)
         for place, (page, row) in enumerate(opened.rows.items())

@@ -61,11 +61,16 @@ class Nodes:
         self.process.wait(60)
 
 
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
+@pytest.fixture(scope="module", autouse=True)
+def _ray() -> None:
+    """Skips every test of this module where Ray is missing."""
     probe = subprocess.run([PYTHON, "-c", "import ray, pytest_bfcl"], capture_output=True, cwd=ROOT, env=of_ray())
     if probe.returncode:
-        pytest.skip(f"ray is not installed in {PYTHON} (make slow puts it into a Python of its own)")
+        pytest.skip(f"no ray in {PYTHON}: pip install 'pytest-bfcl[ray]', or name a Python that has it with BFCL_RAY")
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
     started = Nodes(2)
     yield started
     started.end()

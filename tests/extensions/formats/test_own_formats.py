@@ -12,12 +12,11 @@ import pytest
 from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED, handler_name
-from pytest_bfcl.formats.detection import TextReading, lost_calls
+from pytest_bfcl.formats.detection import TextReading, calls_anywhere, lost_calls
 from pytest_bfcl.formats.served import server_reading
 from pytest_bfcl.formats.table import FORMATS, find_decoder, guessed_decoder, reference_decoder, registered_format
-from pytest_bfcl.formats.thinking import read_thinking
+from pytest_bfcl.formats.thinking import read_thinking, said
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
-from tests.patience import patience
 
 CALL = '{"name": "f", "arguments": {"a": 1, "on": true}}'
 WRITTEN: dict[str, str] = json.loads(Path(__file__).with_name("written.json").read_text(encoding="utf-8"))
@@ -43,8 +42,8 @@ def test_a_server_reads_the_same_amid_prose_and_cut_off(name):
     want = [("f", {"a": 1, "on": True})]
     whole = ("glm4", "pythonic", "functionary32")  # nothing else may stand beside it
     thought = text if name in ("harmony", "muse") else f"<think>\nf? {text}\n</think>\n\n{text}"  # those have channels
-    for said in (text, text if name in whole else f"I look it up. {text}", thought):
-        assert decode_reply(Reply(text=said), "fc", decoder=name, functions=[TOOL]) == want, said
+    for written in (text, text if name in whole else f"I look it up. {text}", thought):
+        assert decode_reply(Reply(text=written), "fc", decoder=name, functions=[TOOL]) == want, written
     with suppress(DecodeError):
         cut = text[: text.rindex("true" if "true" in text else "True") + 4]
         calls = decode_reply(Reply(text=cut), "fc", decoder=name, functions=[TOOL])
@@ -200,6 +199,16 @@ HOSTILE = [
     '{"name": "f", "parameters": ' + "9" * 5000 + "}",
     "{'a': 9**9**9**9}",
     "__import__('os').system('false')",
+    "<function=f>{}" * 9_000,
+    "<function=f></function>" * 12_000,
+    "[f(" * 30_000,
+    '<tool_call>\n{"name": "f", "arguments":' + " " * 100_000,
+    "<tool_call>f" + " " * 100_000 + "x",
+    "[TOOL_CALLS]f[CALL_ID]" + " " * 100_000 + "x",
+    "<|message|>" + " " * 100_000 + "x",
+    "< " + " " * 100_000 + "x",
+    "a" + "_" * 100_000 + "-",
+    "<think>x</think>" * 5_000,
 ]
 
 
@@ -207,7 +216,7 @@ HOSTILE = [
 @pytest.mark.parametrize("share", [pytest.param(1, marks=pytest.mark.slow), 400], ids=["whole", "part"])
 def test_hostile_texts_cost_little_and_evaluate_nothing(text, share):
     text = text[: len(text) // share] if len(text) > 1000 else text
-    started = time.perf_counter()
+    started = time.process_time()  # the machine may be shared
     for name in (*map(handler_name, HANDLERS), *SERVED):
         for rules in ("official", "corrected"):
             with suppress(DecodeError):
@@ -217,4 +226,7 @@ def test_hostile_texts_cost_little_and_evaluate_nothing(text, share):
     read_thinking(text, "strip")
     read_thinking(text, "auto", "harmony")
     lost_calls(text)
-    assert time.perf_counter() - started < patience(20)
+    list(calls_anywhere(text, {"f"}))
+    for cut in (True, False):
+        said(text, cut=cut)
+    assert time.process_time() - started < 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from dataclasses import replace
 from enum import Enum
@@ -149,6 +150,20 @@ def test_an_mcp_server_in_memory_and_over_stdio(tmp_path: Path) -> None:
     assert {n: s["type"] for n, s in here["parameters"]["properties"].items()} == {
         "order_id": "integer", "verbose": "boolean",
     }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_stdio_server_where_the_stream_of_errors_is_no_file(tmp_path: Path) -> None:
+    """As in notebooks, and in a session that captured its output when the SDK was imported."""
+    pytest.importorskip("mcp")
+    (tmp_path / "server.py").write_text(SERVER)
+    code = (
+        "import io, sys; sys.stderr = io.StringIO(); "
+        "from pytest_bfcl.extensions.agents.mcp_tools import documents_of_server; "
+        f"print(documents_of_server({f'{sys.executable} {tmp_path}/server.py'!r})[0]['name'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "find_order", done.stderr
 
 
 @pytest.mark.parametrize("where", ["/no/such/program --x", "", "http://user:secret@127.0.0.1:9/mcp?key=secret"])
