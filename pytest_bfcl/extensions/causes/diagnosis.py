@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 EXAMPLES = 2
+_OF_REPLIES = ("call_in_text", "empty", "error_text", "foreign", "repeating", "mixed_up", "doubled", "refused")
 SOME_REPLICAS = 0.08, 0.55
-"""Shares of places that one of several servers may have."""
+"""Causes of whole replies, and the shares of their places that one of several servers may have."""
 MOST_LINES = 6_000
 """Most lines that are searched for causes, from the start of a run."""
 UNEXPLAINED = "unexplained"
@@ -249,8 +250,11 @@ def _proof(cause: Cause) -> str:
     if cause.evidence:
         return cause.evidence
     told = f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
-    alike = cause.where is None and cause.whose in ("server", "parser") and not cause.is_regular
-    if alike and SOME_REPLICAS[0] <= cause.shown / max(1, cause.exposed) <= SOME_REPLICAS[1]:
+    if (
+        cause.where is None
+        and cause.key in _OF_REPLIES
+        and SOME_REPLICAS[0] <= cause.shown / max(1, cause.exposed) <= SOME_REPLICAS[1]
+    ):
         told += f", about one in {round(cause.exposed / cause.shown)}"
     return f"{told}; {len(cause.together)} entries more, with another cause" if cause.together else told
 

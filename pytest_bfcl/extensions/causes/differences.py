@@ -57,11 +57,14 @@ class Elsewhere:
         self._cases = cases
         self._names: set[str] = set()
         self._answers: defaultdict[str, set[str]] = defaultdict(set)
-        for case in cases:
+        self._owners: defaultdict[str, list[int]] = defaultdict(list)
+        for place, case in enumerate(cases):
             self._names.update(case.wires)
             for number, turn in enumerate(case.turns):
                 if (answer := _answer((due.name, due.said) for due in turn.due)) is not None:
                     self._answers[answer].add(_question(case, number))
+                    self._owners[answer].append(place)
+        self._at = {id(case): number for number, case in enumerate(cases)}
         self._whole: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for case in cases:
             if len(case.turns) > 1:
@@ -99,9 +102,17 @@ class Elsewhere:
         said = _conversation(made)
         return next(iter(self._whole.get(said, ())), "") if said != _expected(case) else ""
 
-    def whose(self, turn: Turn) -> str:
+    def whose(self, case: Case, turn: Turn) -> str:
         """Which reply of another request it is, if that is known."""
-        return "the same one again and again" if self._said[_said(turn)] >= AGAIN else ""
+        if self._said[_said(turn)] >= AGAIN:
+            return "the same one again and again"
+        answer, mine = _answer((call.name, call.given) for call in turn.steps[0]), self._at[id(case)]
+        others = self._owners.get(answer or "", ())
+        for beside, told in ((mine + 1, "that of the next entry"), (mine - 1, "that of the entry before")):
+            if beside in others:
+                return told
+        alike = any(self._cases[each].wires.keys() == case.wires.keys() for each in others)
+        return "those of entries with the same tools" if alike else ""
 
     def has(self, case: Case, turn: Turn) -> bool:
         """Whether wrong calls of a turn belong to another request, in a run where that recurs.
@@ -162,6 +173,11 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         why: Why = (("mixed_up", f"those of other entries, of {other}"),)
         found.places.append(Place("reply", "", {**found.features, "turn": 0}, why, _all_again(case)))
         return found
+    over = not case.passed and len(case.transcript.turns) > len(case.turns)
+    if over and (told := _twice(case)):
+        about = {**found.features, "turn": 0}
+        found.places.append(Place("reply", "", about, (("turns_over", told),), _all_again(case)))
+        return found
     for number, turn in enumerate(case.turns):
         made = [call for step in turn.steps for call in step]
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
@@ -185,7 +201,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         elif made and (calls := joined_calls(case, made, turn.due)):
             found.places.append(Place("reply", "", about, (("calls_joined", ""),), restore(number, calls)))
         elif made and not case.passed and elsewhere.has(case, turn):
-            found.places.append(_reply(turn, number, about, ("mixed_up", elsewhere.whose(turn))))
+            found.places.append(_reply(turn, number, about, ("mixed_up", elsewhere.whose(case, turn))))
         elif (inside := calls_inside(case, made)) is not None:
             told, calls = inside
             found.places.append(Place("reply", "", about, (("call_inside", told),), restore(number, calls)))
@@ -209,8 +225,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
         missing = len(case.turns) - len(case.transcript.turns)
         for place in found.differences:  # of right turns
-            place.candidates = (("turns_missing", str(missing) if missing > 0 else ""),)
-    if len(case.transcript.turns) > len(case.turns) and not case.passed:
+            place.candidates = (("turns_missing", f"{missing} of each" if missing > 0 else ""),)
+    if over:
         about = {**found.features, "turn": len(case.turns)}
         found.places.append(Place("reply", "", about, (("turns_over", ""),), lambda draft: None))
     return found
@@ -267,6 +283,19 @@ def _features(case: Case) -> Features:
         "turns": "one turn" if not entry.row.multi_step else "several turns",
         "order": case.order,
     }
+
+
+def _twice(case: Case) -> str:
+    """How a conversation of twice as many turns as are due has each of them twice; empty for another one."""
+    said = [
+        [(call.name, call.arguments) for step in turn.steps for call in step.reply.tool_calls] or turn
+        for turn in case.transcript.turns
+    ]
+    if len(said) != 2 * len(case.turns):
+        return ""
+    if said[::2] == said[1::2]:
+        return "each turn twice"
+    return "the whole conversation twice" if said[: len(case.turns)] == said[len(case.turns) :] else ""
 
 
 def _all_again(case: Case) -> Fix:

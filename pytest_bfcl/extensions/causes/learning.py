@@ -32,6 +32,7 @@ from pytest_bfcl.extensions.causes.programs import (
     of_split,
     of_tables,
     of_two,
+    of_wrapped,
 )
 from pytest_bfcl.extensions.causes.text_programs import of_dates, of_encodings, of_letters, of_pieces, of_words
 from pytest_bfcl.extensions.causes.turn_programs import LAST_TURN_ONLY, of_turns
@@ -281,7 +282,7 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
     for place in places:
         if (id(place), 1) not in made:
             families = [of_changes, of_raw, of_offered, of_forms, of_pieces, of_dates, of_notations, of_lenses]
-            families.append(of_encodings if level == "text" else of_deep_changes)
+            families += [of_encodings] if level == "text" else [of_deep_changes, of_wrapped]
             made[id(place), 1] = [each for family in families for each in family(place)]
         yield from made[id(place), 1]
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])

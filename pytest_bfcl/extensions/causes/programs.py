@@ -120,6 +120,26 @@ def of_deep_changes(place: Place) -> Iterator[Program]:
             )
 
 
+def of_wrapped(place: Place) -> Iterator[Program]:
+    """A list or an object with constant values beside it: in a list, or in the object itself."""
+    due, said = place.due, place.said
+    if place.level != "value":
+        return
+    if isinstance(due, dict | list) and isinstance(said, list) and len(said) == 2 and due in said:
+        at, other = said.index(due), said[said[0] == due]
+        if not isinstance(other, dict | list):
+            shown = ", ".join("…" if n == at else repr(other) for n in (0, 1))
+            kind = type(due)
+            yield Program(
+                f"{noun_of(place)} as `[{shown}]`",
+                lambda p, n=at, o=other: ([p.due, o] if n == 0 else [o, p.due]) if type(p.due) is kind else NOTHING,
+            )
+    if isinstance(due, dict) and isinstance(said, dict) and due.items() < said.items():
+        more = {key: value for key, value in said.items() if key not in due}
+        told = ", ".join(f"`{key}: {value}`" for key, value in more.items())[:100]
+        yield Program(f"objects with {told}", lambda p, m=more: {**m, **p.due} if isinstance(p.due, dict) else NOTHING)
+
+
 def _deep(change: Change, kind: type) -> Change:
     """A change made from the inside out. Its lists and objects are few and small: arguments of a call."""
 

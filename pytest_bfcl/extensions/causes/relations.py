@@ -191,7 +191,9 @@ def _cut(said: str, due: str) -> Relation | None:
     begin = re.sub(r"\s?(?:…|\.{3})$|(?<=\w{3})[_-]?(?=[a-f]*\d)[0-9a-f]{4,12}$", "", said) if len(said) > 3 else said
     if due.startswith(said) or (begin and len(begin) < len(due) and due.startswith(begin)):
         whole = due.startswith(said)
-        behind = "" if whole else ", with a hash behind" if re.search(r"[0-9a-f]{4,12}$", said) else ", with dots behind"
+        behind = (
+            "" if whole else ", with a hash behind" if re.search(r"[0-9a-f]{4,12}$", said) else ", with dots behind"
+        )
         return Relation("cut", f"{len(said if whole else begin)} characters{behind}")
     return Relation("begin_cut") if due.endswith(said) else None
 

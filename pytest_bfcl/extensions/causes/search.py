@@ -195,7 +195,7 @@ def _regular(group: Group) -> Cause | None:
         return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
     if kind.strength == "loose" and where is None:
         return None
-    where = None if key in ("key_renamed", "defaults", "turns_missing") else where
+    where = None if key in ("key_renamed", "defaults", "turns_missing", "turns_over") else where
     told = told or common_parameter(key, failed)
     return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
 

@@ -48,7 +48,8 @@ def unequal(
     elif isinstance(said, dict) and isinstance(due, Mapping) and (told := _inner_names(said, due)):
         yield Leaf(path, said, due, [Relation("inner_names", told)])
     elif depth < _DEEPEST and isinstance(said, list) and isinstance(due, list | tuple) and len(said) == len(due) > 0:
-        if len(said) > 1 and sorted(map(repr, said)) == sorted(map(repr, due)):  # in another order
+        other_order = len(said) > 1 and sorted(map(repr, said)) == sorted(map(repr, due))
+        if other_order or due in said:
             yield Leaf(path, said, due, [])
         else:
             for number, (one, other) in enumerate(zip(said, due, strict=True)):

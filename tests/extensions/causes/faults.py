@@ -359,7 +359,7 @@ FAULTS: Mapping[str, Fault] = {
     "extra argument": Fault(arguments(lambda given: {**given, "reason": "needed"}), ("key_extra",), says="reason"),
     "nested arguments": Fault(arguments(lambda given: {"arguments": given}), ("wrapped",), says="arguments"),
     "last argument lost": Fault(arguments(_last_lost), ("key_lost",), says="last"),
-    "enum ignored": Fault(by_schema(_enum_ignored), ("enum", "value_prefix")),
+    "enum ignored": Fault(by_schema(_enum_ignored), ("enum", "value_prefix", "value_learned")),
     "broken encoding": Fault(texts(_mojibake), ("encoding",)),
     "header tokens": Fault(names(_header), ("tokens", "name_prefix"), says="header"),
     "context lost": Fault(_context_lost, ("history_lost",)),
@@ -473,7 +473,9 @@ FAULTS: Mapping[str, Fault] = {
     "last lost now and then": Fault(seldom(0.3, arguments(_last_lost)), ("key_lost",), says="last"),
     "lists reversed": Fault(lists(lambda value: value[::-1]), ("value_learned",), says="reverse order"),
     "lists cut": Fault(lists(lambda value: value[:1]), ("value_learned",), says="lists only the first"),
-    "inverted": Fault(lambda said: said.each_value(lambda v: not v if isinstance(v, bool) else v), ("inverted", "value_learned")),
+    "inverted": Fault(
+        lambda said: said.each_value(lambda v: not v if isinstance(v, bool) else v), ("inverted", "value_learned")
+    ),
     "thousands": Fault(numbers(lambda value: f"{value:,}"), ("number_text",)),
     "names of arguments": Fault(by_schema(_argument_names), ("argument_name",)),
     "misspelt": Fault(texts(lambda text: f"{text[:2]}x{text[3:]}" if len(text) > 3 else text), ("value_learned",)),

@@ -276,6 +276,19 @@ def _types(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[st
     return {**{key: each.get("type") for key, each in schema.get("properties", {}).items()}, **given}
 
 
+def _enum_letters(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties", {})
+    return {k: v[:1] if isinstance(v, str) and "enum" in properties.get(k, {}) else v for k, v in given.items()}
+
+
+def _as_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_texts(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_as_texts(each) for each in value]
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
 def _only_tools(said: Said, kept: list[dict[str, Any]]) -> None:
     said.seen = [said.messages, kept]
     known = {tool["function"]["name"] for tool in kept}
@@ -460,6 +473,19 @@ FURTHER: Mapping[str, Fault] = {
     "tools chosen": Fault(_chosen_tools, ("tools_dropped",)),
     "a list for no arguments": Fault(raw(lambda text: "[]" if text == "{}" else text), ("bare_list",)),
     "white space in nested ones": Fault(_blank_if_nested, ("repeating",), where="where lists or objects are due"),
+    "first letters for enums": Fault(by_schema(_enum_letters), ("value_learned",), where="with an enum"),
+    "numbers inside lists and objects": Fault(
+        arguments(lambda given: {k: _as_texts(v) if isinstance(v, list | dict) else v for k, v in given.items()}),
+        ("number_text",), where="inside lists or objects",
+    ),
+    "digits of a spreadsheet": Fault(
+        texts(lambda text: f"{int(text):.2E}" if text.isdigit() and len(text) > 2 else text),
+        ("value_learned",), says="as powers of ten",
+    ),
+    "lists with their class": Fault(
+        arguments(lambda given: {k: ["java.util.List", v] if isinstance(v, list) else v for k, v in given.items()}),
+        ("value_learned",), says="java.util.List",
+    ),
     # Mixtures: each is named.
     "extra beside style": Fault(
         both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")

@@ -97,20 +97,6 @@ def _first_turns(lines: Stored) -> Stored:
     return [{**line, "output": line["output"][:1]} if "turn" in line["category"] else line for line in lines]
 
 
-def _last_turns(lines: Stored) -> Stored:
-    return [
-        {**line, "output": [*([] for _ in line["output"][1:]), line["output"][-1]]} if "turn" in line["category"]
-        else line for line in lines
-    ]  # fmt: skip
-
-
-def _turns_joined(lines: Stored) -> Stored:
-    def joined(turns: list[Any]) -> list[Any]:
-        return [[step for turn in turns for step in turn], *([] for _ in turns[1:])]
-
-    return [{**line, "output": joined(line["output"])} if "turn" in line["category"] else line for line in lines]
-
-
 def _of_values(change: Callable[[Any], Any]) -> Callable[[Stored], Stored]:
     """Every value that is no object or list, however deep."""
 
@@ -144,6 +130,12 @@ def _of_one_table(lines: Stored) -> Stored:
 def _sexagesimal(value: Any) -> Any:
     found = re.fullmatch(r"(\d{1,2}):([0-5]\d)", value) if isinstance(value, str) else None
     return int(found[1]) * 60 + int(found[2]) if found else value
+
+
+def _of_turns(change: Callable[[list[Any]], list[Any]]) -> Callable[[Stored], Stored]:
+    return lambda lines: [
+        {**line, "output": change(line["output"])} if "turn" in line["category"] else line for line in lines
+    ]
 
 
 def _some_dropped(lines: Stored) -> Stored:
@@ -196,13 +188,19 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "truth values of a database": (
         _of_values(lambda value: int(value) if isinstance(value, bool) else value), ("value_learned",)
     ),
-    "the last turn only": (_last_turns, ("reply_learned",)),
-    "turns joined": (_turns_joined, ("reply_learned",)),
+    "the last turn only": (_of_turns(lambda turns: [*([] for _ in turns[1:]), turns[-1]]), ("reply_learned",)),
+    "turns joined": (
+        _of_turns(lambda turns: [[step for turn in turns for step in turn], *([] for _ in turns[1:])]),
+        ("reply_learned",),
+    ),
     "first call lost": (lambda lines: [{**line, "output": line["output"][1:]} if _is_single(line) and n % 2 else line
                                        for n, line in enumerate(lines)], ("first_lost",)),
     "some dropped at random": (_some_arguments_dropped, ()),
     "keys of all calls": (_of_one_table, ("nulls",)),
     "times of YAML": (_of_values(_sexagesimal), ("value_learned",)),
+    "each turn twice": (_of_turns(lambda turns: [each for turn in turns for each in (turn, turn)]), ("turns_over",)),
+    "conversations twice": (_of_turns(lambda turns: turns * 2), ("turns_over",)),
+    "last turn lost": (_of_turns(lambda turns: turns[:-1]), ("turns_missing",)),
     "names not told": (lambda lines: _without_names(of_calls(_numbers_as_texts)(lines)), ("value_type", "number_text")),
     "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip
