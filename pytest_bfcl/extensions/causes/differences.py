@@ -286,7 +286,7 @@ def _features(case: Case) -> Features:
 
 
 def _twice(case: Case) -> str:
-    """How a conversation of twice as many turns as are due has each of them twice; empty for another one."""
+    """How a conversation of twice as many turns as are expected has each of them twice; empty for another one."""
     said = [
         [(call.name, call.arguments) for step in turn.steps for call in step.reply.tool_calls] or turn
         for turn in case.transcript.turns

@@ -121,7 +121,7 @@ def of_deep_changes(place: Place) -> Iterator[Program]:
 
 
 def of_wrapped(place: Place) -> Iterator[Program]:
-    """A list or an object with constant values beside it: in a list, or in the object itself."""
+    """A list or an object with constant values added: in a list, or in the object itself."""
     due, said = place.due, place.said
     if place.level != "value":
         return
