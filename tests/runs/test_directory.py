@@ -109,6 +109,8 @@ def test_a_refused_run_leaves_what_was_there(tmp_path: Path) -> None:
     before = (path / "run.json").read_bytes()
     RunDirectory.start(path, fingerprint(planned=3)).withdraw()
     assert (path / "run.json").read_bytes() == before
+    RunDirectory.create(tmp_path / "new", fingerprint()).withdraw()
+    assert not (tmp_path / "new").exists()
     run = RunDirectory.create(tmp_path / "other", fingerprint())
     (tmp_path / "other" / "engine.log").write_text("x")
     run.withdraw()

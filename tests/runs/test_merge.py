@@ -76,6 +76,9 @@ def test_lost_lines_are_told(tmp_path: Path) -> None:
     assert merge_runs([short], tmp_path / "out").fingerprint.state == f"stopped:lines are missing in {short}"
     with pytest.raises(UsageError, match="there is no run at"):
         list(find_runs([tmp_path / "nothing"]))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="it holds none"):
+        list(find_runs([tmp_path / "empty"]))
 
 
 def test_journals_transcripts_recordings_and_snapshots_come_along(tmp_path: Path) -> None:

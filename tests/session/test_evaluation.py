@@ -177,6 +177,7 @@ def test_records_are_held_as_long_as_the_run_is_small(
         found = run(ENTRIES, Answering(), settings=SETTINGS, out=tmp_path / out)
         assert isinstance(found.records, kind)
         assert [each["id"] for each in found.records] == [each["id"] for each in held.records]
+    assert len(run(ENTRIES, Answering(), settings=SETTINGS).records) == 6, "without a directory they are held"
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -389,6 +390,15 @@ def test_a_paced_model_without_a_limit_of_its_own_does_not_get_all_at_once(gate:
 
     asyncio.run(all_of_them())
     assert len(held) == most
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_only_paced_conversations_wait_for_a_place(paced: bool, data: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Contender] = []
+    monkeypatch.setattr(Runner, "_place", lambda self, contender: nullcontext(asked.append(contender)))
+    contender = Contender.of_adapter(Answering(), SETTINGS)
+    asyncio.run(Runner(data, [contender], replace(SETTINGS, paced=paced)).hold(trials(data, contender)[0]))
+    assert len(asked) == paced
 
 
 def test_what_cannot_be_judged_is_told_in_every_part_and_the_rest_once(tmp_path: Path) -> None:

@@ -213,3 +213,6 @@ def test_a_line_without_a_reply_opens_the_sinks_too(seeing: Seeing) -> None:
     seeing.may_begin.set()
     filled(run_at(None, settings=Settings(sinks=("mine",))), *map(line, IDS))
     assert seeing.kinds == ["opened", "planned", *["line"] * len(IDS), "closed"]
+    worker = run_at(None, settings=Settings(sinks=("mine",)))
+    worker._writes = False
+    assert worker.on_answer is None, "only the process that stores lines tells of replies"

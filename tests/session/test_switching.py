@@ -104,5 +104,12 @@ def test_the_mode_of_a_run(talks: tuple[Talk, ...], found: list[Any], again: str
     assert prompted.closed_before[-1:] == [1] * bool(again)
 
 
+def test_connections_that_others_share_stay_open() -> None:
+    native: Any = Endpoint()
+    native.connections_shared = True
+    assert run_all(Talk("a", REFUSED), native=native)[0] == ["prompt"]
+    assert native.closed == 0
+
+
 def test_without_a_choice_of_mode_refusals_are_errors() -> None:
     assert run_all(Talk("a", REFUSED), prompting=False)[0] == [REFUSED]
