@@ -14,6 +14,7 @@ from pytest_bfcl.extensions.causes.places import (
     Features,
     Fix,
     Place,
+    Why,
     add,
     call_at,
     drop,
@@ -85,7 +86,10 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
                 inner = None
             mend = inner if inner is not None else dict(due.said)
             fix = set_given(at, mend, call.name)
-            yield Place("raw", "", here, ((relation.key, relation.told),), fix, at, due.said, whole, of)
+            why: Why = ((relation.key, relation.told),)
+            if relation.key == "json_cut" and any(call.raw == each[:-1] for each in written(due.said)):
+                why = (("json_signs", "the last `}` is lost"), *why)
+            yield Place("raw", "", here, why, fix, at, due.said, whole, of)
         elif wrapper is not None:
             inner = object_in(inner[wrapper]) if inner is not None else None
             told = "the function's name" if wrapper in (call.name, due.name) else wrapper
@@ -103,7 +107,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)
         elif inner and any(same(inner, each) for each in others) and not _accepts(due, inner):
             inner = None
-            why = (("arguments_of_other", ""), *((("name_of_other", ""),) if here["names"] > 1 else ()))
+            why = (("arguments_of_other", ""), *([("name_of_other", "")] if here["names"] > 1 else []))
             yield Place("raw", "", here, why, set_given(at, dict(due.said)), at, due.said, whole, of)
         else:
             yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)

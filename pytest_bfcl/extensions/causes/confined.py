@@ -123,7 +123,7 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
 
-_SEVERAL = ("argument", "inside")
+_SEVERAL = ("argument", "inside", "category", "type")
 MOST_NAMES, SEVERAL = 3, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 

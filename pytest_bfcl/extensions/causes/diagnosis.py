@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 EXAMPLES = 2
-_OF_REPLIES = ("call_in_text", "empty", "error_text", "foreign", "repeating", "mixed_up", "doubled", "refused")
+_OF_REPLIES = frozenset((
+    "call_in_text", "empty", "error_text", "foreign", "repeating", "mixed_up", "doubled", "refused", "wrapped",
+))  # fmt: skip
 SOME_REPLICAS = 0.08, 0.55
-"""Causes of whole replies, and the shares of their places that one of several servers may have."""
+"""Causes of whole replies, besides those of names and texts of arguments; the shares of places that one of several
+servers may have.
+"""
 MOST_LINES = 6_000
 """Most lines that are searched for causes, from the start of a run."""
 UNEXPLAINED = "unexplained"
@@ -250,12 +254,10 @@ def _proof(cause: Cause) -> str:
     if cause.evidence:
         return cause.evidence
     told = f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
-    if (
-        cause.where is None
-        and cause.key in _OF_REPLIES
-        and SOME_REPLICAS[0] <= cause.shown / max(1, cause.exposed) <= SOME_REPLICAS[1]
-    ):
-        told += f", about one in {round(cause.exposed / cause.shown)}"
+    share = cause.shown / max(1, cause.exposed)
+    whole = cause.key in _OF_REPLIES or cause.key.startswith(("name_", "json_", "raw_"))
+    if cause.where is None and whole and SOME_REPLICAS[0] <= share <= SOME_REPLICAS[1]:
+        told += f", about one in {round(1 / share)}"
     return f"{told}; {len(cause.together)} entries more, with another cause" if cause.together else told
 
 

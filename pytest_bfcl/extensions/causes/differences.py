@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from pytest_bfcl.checkers import reasons
+from pytest_bfcl.endpoints.faults import is_overflow
 from pytest_bfcl.extensions.causes.calls import Gap, calls_inside, is_earlier, joined_calls, of_calls, strange_call
 from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
 from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, Why, drop_all, restore
@@ -403,6 +404,8 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
         return (*bare, ("thoughts" if thoughts else "empty" if steps else "not_asked", ""), *lost), restored
     if len(text) >= LEAST_LETTERS and text in case.asked:
         return (("echo", ""),), restored
+    if is_overflow(text[:MOST]):
+        return (("overflow", ""),), restored
     if ERROR.search(text):
         return (("error_text", ""),), restored
     if piece := repeated(text):

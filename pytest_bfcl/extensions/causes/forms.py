@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.causes.offered import offered_at, one_offered
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
-from pytest_bfcl.extensions.causes.primitives import TEXTS, TROUBLE, WRITERS
+from pytest_bfcl.extensions.causes.primitives import TEXTS, TROUBLE
 from pytest_bfcl.extensions.causes.programs import Program, equal, is_number, made_of
+from pytest_bfcl.extensions.causes.structures import WRITERS
 
 LONGEST, MOST_EDGES, MOST_FORMS = 400, 160, 10
 """Characters of a text that is taken apart; pieces found in it; forms kept of one reply."""

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.causes.offered import offered_at, one_offered
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
-from pytest_bfcl.extensions.causes.primitives import LISTS, NUMBERS, OBJECTS, TEXTS, TROUBLE, TRUTHS, WRITERS, Change
+from pytest_bfcl.extensions.causes.primitives import NUMBERS, TEXTS, TROUBLE, TRUTHS, Change
 from pytest_bfcl.extensions.causes.raw import repaired
+from pytest_bfcl.extensions.causes.structures import LISTS, OBJECTS, WRITERS
 
 MOST_COMPOSED = 10
 """Places that pairs of changes are tried on."""

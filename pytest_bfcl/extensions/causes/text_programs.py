@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from difflib import SequenceMatcher
 from typing import Any
@@ -56,6 +56,7 @@ def of_encodings(place: Place) -> Iterator[Program]:
 def of_pieces(place: Place) -> Iterator[Program]:
     """A text in pieces of one length, as streams and lines have them."""
     yield from _parted(place)
+    yield from _filled_up(place)
     due, said = text_of(place), place.said
     if not isinstance(due, str) or not isinstance(said, str) or len(due) < 8 or len(said) < 6:
         return
@@ -65,6 +66,23 @@ def of_pieces(place: Place) -> Iterator[Program]:
                 told = f"pieces of {size} letters {name}"
                 yield Program(told, lambda p, n=name, k=size: _cut_up(n, k, text_of(p)), 2)
                 return
+
+
+def _filled_up(place: Place) -> Iterator[Program]:
+    """A text of one length, as in a column: cut, or filled up at the end or at the beginning."""
+    due, said = text_of(place), place.said
+    if not isinstance(due, str) or not isinstance(said, str) or len(said) < 3 or due == said:
+        return
+    size = len(said)
+    for where, change in (("behind", str.ljust), ("before", str.rjust)):
+        sign = " " if len(due) >= size else said[-1] if where == "behind" else said[0]
+        if change(due[:size], size, sign) == said:
+            told = f"cut to {size} letters, or filled up with `{sign}` {where}"
+            yield Program(told, lambda p, n=size, c=change, s=sign: _of_size(text_of(p), n, c, s), 2)
+
+
+def _of_size(text: Any, size: int, change: Callable[[str, int, str], str], sign: str) -> Any:
+    return change(text[:size], size, sign) if isinstance(text, str) else NOTHING
 
 
 MOST_SIGNS = 12

@@ -486,6 +486,13 @@ FURTHER: Mapping[str, Fault] = {
         arguments(lambda given: {k: ["java.util.List", v] if isinstance(v, list) else v for k, v in given.items()}),
         ("value_learned",), says="java.util.List",
     ),
+    "last brace lost": Fault(raw(lambda text: text[:-1]), ("json_signs",), says="the last `}` is lost"),
+    "an overflow in words": Fault(
+        only(
+            lambda said: len(json.dumps([said.messages, said.tools])) > 4000,
+            instead("This model's maximum context length is 4096 tokens. Please shorten the messages."),
+        ), ("overflow",), where="the prompt has more than",
+    ),
     # Mixtures: each is named.
     "extra beside style": Fault(
         both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")

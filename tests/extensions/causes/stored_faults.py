@@ -201,6 +201,12 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "each turn twice": (_of_turns(lambda turns: [each for turn in turns for each in (turn, turn)]), ("turns_over",)),
     "conversations twice": (_of_turns(lambda turns: turns * 2), ("turns_over",)),
     "last turn lost": (_of_turns(lambda turns: turns[:-1]), ("turns_missing",)),
+    "a column of twelve letters": (
+        _of_values(lambda value: value[:12].ljust(12) if isinstance(value, str) else value), ("value_learned",)
+    ),
+    "two categories empty": (
+        lambda lines: [{**line, "output": ""} if "java" in line["category"] else line for line in lines], ("empty",)
+    ),
     "names not told": (lambda lines: _without_names(of_calls(_numbers_as_texts)(lines)), ("value_type", "number_text")),
     "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip
