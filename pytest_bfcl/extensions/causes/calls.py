@@ -285,7 +285,7 @@ def _counts(
         if is_earlier(case, call, number):
             key, told = "earlier_again", ""
         elif again is not None:
-            key, told = ("doubled", "") if again == step else ("repeated_steps", "")
+            key, told = ("doubled", _which(call, due, len(over))) if again == step else ("repeated_steps", "")
         elif call.name not in case.wires:
             key, told = "extra_call", call.name[:60]
         elif left:
@@ -307,6 +307,14 @@ def _counts(
     if not over and not any(due[each].said for each in left):
         why.insert(0, ("bare_lost", ""))
     yield Place("count", "", here, tuple(why), fix, adds=True)
+
+
+def _which(call: Made, due: list[Due], over: int) -> str:
+    """Which of several calls comes twice, if only one does."""
+    if len(due) < 2 or over > 1:
+        return ""
+    same_as = [each.name == call.name and each.said == call.given for each in due]
+    return "only the last one" if same_as[-1] else "only the first one" if same_as[0] else ""
 
 
 def _missing(kept: list[int], due: int) -> Iterator[tuple[str, str]]:

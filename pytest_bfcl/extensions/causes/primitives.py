@@ -179,8 +179,8 @@ TEXTS: Mapping[str, Change] = {
     "as a list of letters": list,
     "as a list parted at commas": lambda text: re.split(r",\s*", text) if "," in text else None,
     "as numbers of their letters": lambda text: [ord(each) for each in text],
-    "as a whole number": lambda text: int(text) if re.fullmatch(r"\d{1,15}", text) else None,
-    "as a number": lambda text: int(text) if re.fullmatch(r"-?\d{1,15}", text) else float(text),
+    "as a whole number": lambda text: int(text) if re.fullmatch(r"\d{1,40}", text) else None,
+    "as a number": lambda text: int(text) if re.fullmatch(r"-?\d{1,40}", text) else float(text),
     "as numbers with signs lost": lambda text: int(re.sub(r"\D", "", text)),
     "as days and times without signs (`20310402T0900`)": lambda text: re.sub(
         r"\b(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?",
