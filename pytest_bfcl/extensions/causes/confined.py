@@ -123,7 +123,7 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
 
-_SEVERAL = ("argument", "inside", "category", "type")
+_SEVERAL = ("argument", "inside", "category")
 MOST_NAMES, SEVERAL = 3, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 
@@ -168,6 +168,10 @@ class Both(NamedTuple):
 
     first: Where
     second: Where
+
+    def holds(self, features: dict[str, Any]) -> bool:
+        """Whether a place is inside both."""
+        return self.first.holds(features) and self.second.holds(features)
 
     def __str__(self) -> str:
         return f"{self.first} and {self.second}"

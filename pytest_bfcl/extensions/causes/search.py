@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.cause import KINDS, Cause
-from pytest_bfcl.extensions.causes.confined import Both, Where, confined
+from pytest_bfcl.extensions.causes.confined import COVERED, Both, Where, confined
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
@@ -143,7 +143,9 @@ def _silent_together(groups: list[Group]) -> list[Group]:
     if cause is None:
         return groups
     lost = _renamed(cause, together, frozenset(["earlier turns"])).key not in _SILENT
-    if not lost and (cause.where is None or len(most.shown) >= RULE * len(shown)):
+    where = cause.where
+    others = [place for group in silent if group is not most for _, place in group.shown]
+    if not lost and (where is None or sum(where.holds(place.features) for place in others) < COVERED * len(others)):
         return groups
     return [*(group for group in groups if group not in silent), together._replace(why=(most.why[0], ""))]
 

@@ -489,7 +489,7 @@ FURTHER: Mapping[str, Fault] = {
     "last brace lost": Fault(raw(lambda text: text[:-1]), ("json_signs",), says="the last `}` is lost"),
     "an overflow in words": Fault(
         only(
-            lambda said: len(json.dumps([said.messages, said.tools])) > 4000,
+            lambda said: len(json.dumps([said.messages, said.tools])) > 2500,
             instead("This model's maximum context length is 4096 tokens. Please shorten the messages."),
         ), ("overflow",), where="the prompt has more than",
     ),
