@@ -117,8 +117,8 @@ def _is_vague(cause: Cause) -> bool:
 def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset[str]) -> list[tuple[Cause, Group]]:
     """Differences that recur as their kinds demand."""
     named = []
-    groups = groups_of(found, rules)
-    for group in _silent_together(groups):
+    groups = _silent_together(groups_of(found, rules))
+    for group in groups:
         cause = _regular(group)
         if cause is not None:
             named.append((_renamed(cause, group, arrived), group))
