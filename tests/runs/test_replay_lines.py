@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.lines import json_line
+from pytest_bfcl.runs.readings import documented_names
 from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.results import result_record
 from pytest_bfcl.transcript import Reply, ToolCall
@@ -69,6 +71,15 @@ def test_official_files_are_read_in_the_spelling_asked_for(tmp_path: Path) -> No
         for source in (file, file.parent):
             (line,) = read_replay_lines(source, names=names)  # type: ignore[arg-type]
             assert line["underscore_names"] is underscores
+
+
+@pytest.mark.parametrize(
+    ("entry", "names"),
+    [({"function": [{"name": "f"}, {}, "g"]}, ["f", ""]), ({"function": None}, []), ({}, []), (None, []),
+     (Entry(id="a", category="irrelevance", question=[[]], function=[{"name": "f"}]), ["f"])],
+)  # fmt: skip
+def test_names_of_the_functions_that_an_entry_has(entry: object, names: list[str]) -> None:
+    assert documented_names(entry) == names
 
 
 STORED: dict[str, Any] = {"id": "multi_turn_base_1", "mode": "fc", "output": [["a", "b"], ["c"]]}

@@ -103,6 +103,7 @@ def test_a_run_in_memory_and_one_on_disk_come_to_the_same(tmp_path: Path, kept: 
     filled(run, *(line(name, passed=name != IDS[0]) for name in IDS))
     result = run.result(None, run.exit_code(run.stored_code))
     assert told == IDS
+    assert len(run._held) == (0 if kept else 4), "stored lines are not held, too"
     assert result.counts == {"simple_python": (3, 4)}
     assert result.summary["gate"]["verdict"] == "passed"
     assert (result.exit_code, run.stored_code, result.fingerprint.state) == (0, 1, "finished")

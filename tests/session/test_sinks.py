@@ -216,3 +216,5 @@ def test_a_line_without_a_reply_opens_the_sinks_too(seeing: Seeing) -> None:
     worker = run_at(None, settings=Settings(sinks=("mine",)))
     worker._writes = False
     assert worker.on_answer is None, "only the process that stores lines tells of replies"
+    filled(worker, line(IDS[0]))
+    assert seeing.kinds.count("opened") == 1, "and of lines"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -224,6 +225,30 @@ def test_what_cannot_be_kept_stops_the_run(
     found = run("bundled", "oracle:", out=tmp_path / "run", **PICKED)
     assert (found.stopped, found.exit_code) == (stopped, STOPPED)
     assert found.fingerprint.state == ("finished" if method == "write_summary" else "stopped:no space left")
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_an_interruption_of_the_end_waits_no_more_and_closes_all(
+    twice: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a run that is over, and of one that Ctrl-C stopped before."""
+    waited, close = list[bool](), Runner.aclose
+
+    async def aclose(self: Runner, *, interrupted: bool = False) -> None:
+        waited.append(interrupted)
+        if len(waited) == 1:
+            raise asyncio.CancelledError
+        await close(self)
+
+    def interrupt(line: Any) -> None:
+        if twice:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Runner, "aclose", aclose)
+    with pytest.raises(KeyboardInterrupt if twice else asyncio.CancelledError):
+        run("bundled", "oracle:", out=tmp_path, progress=interrupt, **PICKED)
+    assert waited == [twice, False]
+    assert RunDirectory.open(tmp_path).fingerprint.state == (f"stopped:{INTERRUPTED}" if twice else "finished")
 
 
 @pytest.mark.parametrize("transforms", [(), ("whitespace",)])
