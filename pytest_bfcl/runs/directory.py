@@ -29,6 +29,7 @@ from pytest_bfcl.runs.lines import (
     OnDamaged,
     open_regular,
     plain,
+    unheard,
     write_atomically,
 )
 from pytest_bfcl.runs.paths import files_named, refuse_links_out
@@ -249,13 +250,12 @@ class RunDirectory:
 
     # Reading.
 
-    def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
+    def records(self, on_damaged: OnDamaged = unheard) -> Iterator[ResultLine]:
         """The results so far, the last line of each key. Damaged lines are skipped and collected in ``left_out``."""
 
         def leave_out(line: DamagedLine) -> None:
             self.left_out(line)
-            if on_damaged is not None:
-                on_damaged(line)
+            on_damaged(line)
 
         path = self.results_path
         if path.exists() and not path.is_file():

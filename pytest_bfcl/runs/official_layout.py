@@ -13,7 +13,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.table import Format, find_decoder, reference_decoder, registered_format
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines, unheard
 from pytest_bfcl.runs.paths import files_named, is_below
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.wire_names import Offered, spelling_of
@@ -237,7 +237,7 @@ def import_official(
     mode: Mode | None = None,
     underscore_names: bool | None = None,
     decoder: str | None = None,
-    on_damaged: OnDamaged | None = None,
+    on_damaged: OnDamaged = unheard,
     offered: Offered | None = None,
 ) -> Iterator[ReplayLine]:
     """Replay lines of every result file below ``path``, by model, then file, then line.
@@ -255,8 +255,7 @@ def import_official(
     for folder, said, file in files:
         category = EARLIER.get(said, said)
         if category not in CATEGORIES:
-            if on_damaged is not None:
-                on_damaged(DamagedLine(file, 1, f"{category} is not a category: the file is left out"))
+            on_damaged(DamagedLine(file, 1, f"{category} is not a category: the file is left out"))
             continue
         if folder not in readings:
             own = [f for name, _, f in files if name == folder]
@@ -267,7 +266,7 @@ def import_official(
             value = _with_id(line.value, said, line.number if file.name.startswith(FIRST) else None)
             if isinstance(value.get("id"), str) and value["id"]:
                 yield line_from_official(value, category, folder, readings[folder])
-            elif on_damaged is not None:
+            else:
                 on_damaged(DamagedLine(file, line.number, "id is missing, or no text"))
 
 

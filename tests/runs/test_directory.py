@@ -155,6 +155,7 @@ def test_results_of_one_run_are_known_by_their_first_line(tmp_path: Path) -> Non
     places = ("a", "a/results.jsonl", "copied", "b", "empty", "none")
     same = [name for name in places if same_results(tmp_path / "a", tmp_path / name)]
     assert same == ["a", "a/results.jsonl", "copied"]
+    assert same == [name for name in places if same_results(tmp_path / name, tmp_path / "a")]
     assert not same_results(tmp_path / "empty", shutil.copytree(tmp_path / "empty", tmp_path / "other"))
 
 
@@ -184,7 +185,9 @@ def test_names_of_new_runs(tmp_path: Path) -> None:
 def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", fingerprint())
     run.append(single(), text='{"id":"x"}')
+    lock = run._lock
     run.close()
+    assert lock is not None, "given back, whoever still holds it"
     run.close()
     assert run.results_path.read_text() == '{"id":"x"}\n'
     RunDirectory.start(tmp_path / "run", fingerprint()).close()

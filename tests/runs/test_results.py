@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import reasons
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.runs import results
 from pytest_bfcl.runs.lines import DamagedLine, json_line, plain
@@ -39,6 +40,16 @@ def test_a_conversation_is_nested_turn_by_turn() -> None:
         "finish_reasons": None, "attempts": [[1, 1], [1]], "problems": [[None, None], ["length"]], "forced_quit": True,
         "started_at": None, "duration_s": None,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("category", "hops", "told"),
+    [("web_search_base", 3, {"hops": 3}), ("web_search_base", None, {}), ("simple_python", 3, {})],
+)
+def test_hops_are_those_of_web_searches(category: str, hops: int | None, told: dict[str, int]) -> None:
+    entry = Entry(id=f"{category}_1", category=category, question=[[]], num_hops=hops)
+    line = result_record(entry, Transcript(entry.id, category, SPEC, "fc"), Verdict.passed(), Verdict.passed())
+    assert line["extra"] == told
 
 
 @pytest.mark.parametrize("rules", ["official", "corrected"])

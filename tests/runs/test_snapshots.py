@@ -150,6 +150,11 @@ def test_memories_of_repeats_and_damaged_ones(tmp_path: Path) -> None:
         (damaged,) = damaged_snapshots(tmp_path / "snapshots")
         assert damaged.why.startswith(f"damaged memory snapshot left out: {why}")
         assert damaged.line == 0
+    snapshots.final_path("kv", "s").unlink()
+    snapshots.final_path("kv", "s").symlink_to("nowhere")
+    (damaged,) = damaged_snapshots(tmp_path / "snapshots")
+    assert damaged.why == "damaged memory snapshot left out: No such file or directory"
+    snapshots.final_path("kv", "s").unlink()
     snapshots.final_path("kv", "s").write_bytes(b"\xff")
     assert "not UTF-8" in next(iter(damaged_snapshots(tmp_path))).why
     long = "x" * 100

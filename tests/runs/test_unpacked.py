@@ -109,6 +109,8 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MOST_FILES", 1)
     with pytest.raises(UsageError, match="more than 1 result"):
         found(path)
+    monkeypatch.setattr(unpacking, "MOST_FILES", 2)
+    assert found(path) == FILES
 
 
 @pytest.fixture
@@ -141,6 +143,7 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
     monkeypatch.chdir(repository)
     assert not is_packed(Path("gone"))
     size = sum(map(len, FILES.values()))
+    monkeypatch.setattr(unpacking, "MOST_FILES", len(FILES))
     monkeypatch.setattr(unpacking, "MOST_BYTES", size)
     assert found(repository) == FILES
     monkeypatch.setattr(unpacking, "MOST_BYTES", size - 1)
@@ -152,7 +155,7 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
     ("revision", "told"),
     [
         ("HEAD", "holds no result or score files"),
-        ("nowhere", "git cannot read"),
+        ("nowhere", r"git cannot read \S+: fatal: Needed a single revision"),
         ("--output=x", "is no revision"),
         ("a b", "is no revision"),
     ],
@@ -172,6 +175,10 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
     git(repository, "config", "log.showSignature", "true")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(UsageError, match="there is no git here"):
         patch.setattr(shutil, "which", lambda name: None)
+        found(repository)
+    false = shutil.which("false")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(UsageError, match=r"git cannot read \S+: no message"):
+        patch.setattr(shutil, "which", lambda name: false)
         found(repository)
     assert found(Path(f"{repository}@HEAD~1")) == found(repository) == FILES
     assert not mark.exists()

@@ -190,6 +190,7 @@ def test_an_interrupted_run_gives_what_there_is(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(KeyboardInterrupt) as caught:
         run("bundled", "oracle:")
     assert caught.type is (RunInterrupted if there else KeyboardInterrupt)
+    assert str(caught.value) == ("the run was interrupted" if there else "")
     assert getattr(caught.value, "result", None) == ("the result" if there else None)
 
 
