@@ -166,7 +166,7 @@ class RunDirectory:
 
         try:
             lock = FileLock(path / LOCK_FILE)
-            lock.acquire(timeout=0)
+            lock.acquire(blocking=False)
         except Timeout:
             raise UsageError(f"another process is writing to {path}; wait for it or name another folder") from None
         except OSError as error:

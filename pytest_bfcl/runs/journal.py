@@ -152,7 +152,7 @@ class Requests:
         return RequestDelta(self._started_at, kept, told, digest, parts)
 
     def _by_reference(self, message: Fields, parts: dict[str, bytes]) -> Fields:
-        if self._passed < len(self.replies) and message.get("role") == "assistant":
+        if message.get("role") == "assistant":
             for number in range(self._passed, len(self.replies)):
                 reply, turn, step = self.replies[number]
                 if message == reply.as_message(turn, step):

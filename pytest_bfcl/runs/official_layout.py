@@ -72,7 +72,8 @@ def reading_of(
 
 def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offered, *, contradicted: bool) -> Reading:
     """The reading with what the calls in the files prove, see `reading_of`."""
-    texts = row is not None and row.decoder not in (None, "native") and not _stores_lists(row.decoder)
+    family = row.decoder if row is not None else None
+    texts = family is not None and family != "native" and not _stores_lists(family)
     if texts:
         if not contradicted or not any(has_calls(result) for _, result in _results(files)):
             return told
@@ -96,9 +97,9 @@ def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offer
     return told._replace(other=OtherReading("evidence", told.mode, True), proof=proof)
 
 
-def _stores_lists(decoder: str | None) -> bool:
+def _stores_lists(decoder: str) -> bool:
     """Whether the results of a family's handler are lists, or may be."""
-    return decoder == "handler:tool-calls-list" or (decoder is not None and find_decoder(decoder).stored)
+    return decoder == "handler:tool-calls-list" or find_decoder(decoder).stored
 
 
 def _decoder_name(folder: str, decoder: str | None) -> str | None:

@@ -156,6 +156,7 @@ def test_results_of_one_run_are_known_by_their_first_line(tmp_path: Path) -> Non
     same = [name for name in places if same_results(tmp_path / "a", tmp_path / name)]
     assert same == ["a", "a/results.jsonl", "copied"]
     assert same == [name for name in places if same_results(tmp_path / name, tmp_path / "a")]
+    assert same_results(tmp_path / "empty", tmp_path / "empty")
     assert not same_results(tmp_path / "empty", shutil.copytree(tmp_path / "empty", tmp_path / "other"))
 
 

@@ -108,6 +108,7 @@ UNDERSCORES, WITH_DOTS = (f"names with {each} (1 of the called ones prove it)" f
         ("Qwen_Qwen3-8B", [DOTTED], {}, False, ("evidence", "fc", False), f"native calls, {WITH_DOTS}"),
         ("Qwen_Qwen3-8B", [CALLS], {"mode": "prompt"}, False, None, ""),
         ("Qwen_Qwen3-8B", [TEXTS], {}, False, None, ""),
+        *((model, [DOTTED], {}, False, None, "") for model in ("katanemo_Arch-Agent-7B", "DM-Cito-8B-v3")),
     ],
 )  # fmt: skip
 def test_what_calls_prove(

@@ -162,6 +162,23 @@ def test_runs_that_asked_other_services_differ(search: str | None, told: bool) -
     assert ("search: auto" in comparability(own, other, Purpose.MODELS).sentence) is told
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs", "told"),
+    [
+        ("a", "b", "recorded web: a → b"),
+        ("a", "", "search: replay:x → replay:y"),
+        ("", "b", "search: replay:x → replay:y"),
+    ],
+)
+def test_recordings_are_compared_where_both_have_one(mine: str, theirs: str, told: str) -> None:
+    asked = replace(BASE, dataset="bundled", counted={SPEC: {"web_search_base": 1}})
+    one, other = (
+        replace(asked, archives={"web": kept} if kept else {}, **condition(search=f"replay:{name}"))
+        for kept, name in ((mine, "x"), (theirs, "y"))
+    )
+    assert told in comparability(one, other, Purpose.MODELS).sentence
+
+
 @pytest.mark.parametrize(("count", "listed"), [(1, "0"), (4, "0 1 2 3"), (5, "0 1 2 also:_3,_4")])
 def test_so_many_differences_are_listed(count: int, listed: str) -> None:
     """A message has at most five lines."""

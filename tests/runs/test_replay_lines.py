@@ -14,6 +14,7 @@ from pytest_bfcl.runs.lines import json_line
 from pytest_bfcl.runs.readings import documented_names
 from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.results import result_record
+from pytest_bfcl.runs.wire_names import ENOUGH, spelling_of
 from pytest_bfcl.transcript import Reply, ToolCall
 from tests.runs.samples import conversation, fingerprint, line_of, single
 
@@ -71,6 +72,12 @@ def test_official_files_are_read_in_the_spelling_asked_for(tmp_path: Path) -> No
         for source in (file, file.parent):
             (line,) = read_replay_lines(source, names=names)  # type: ignore[arg-type]
             assert line["underscore_names"] is underscores
+
+
+def test_the_spelling_of_most_calls_counts_and_some_are_enough() -> None:
+    results = iter([("a", [{"a_b": "{}"}]), *[("a", [{"a.b": "{}"}])] * ENOUGH])
+    found = spelling_of(results, lambda entry_id: ["a.b"])
+    assert (found.underscores, found.dots, len(list(results))) == (1, ENOUGH - 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
     official, corrected = Verdict.wrong(reasons.STATE), Verdict.passed()
     record = result_record(entry, transcript, official, corrected, corrected_rules=("C1", "C17"), rules=rules)
     assert record["outcome"] == ("failed" if rules == "official" else "passed")
+    assert record["tag"] == ("WRONG_ANSWER" if rules == "official" else None)
     assert record["corrected_outcome"] == "passed"
     assert record["corrected_reason"] == "(C1, C17)"
     assert record["corrected_rules"] == ["C1", "C17"]
@@ -109,6 +110,9 @@ def test_reading_again_gives_the_same_and_sees_what_is_new(tmp_path: Path) -> No
         damaged: list[DamagedLine] = []
         assert list(file.records(damaged.append)) == [first, second]
         assert [line.line for line in damaged] == [2]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results, "checked", pytest.fail)  # once is enough
+        assert list(file.records()) == [first, second]
     with path.open("ab") as lines:
         lines.write(json_line({**first, "outcome": "passed"}) + b'{"id": "simple_python_9"}\n')
     for _ in range(2):

@@ -187,6 +187,8 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
 def test_folders_and_other_files_are_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "a@b").mkdir()
     (tmp_path / "lines.jsonl").write_text("{}\n")
+    (tmp_path / "a@b" / "HEAD").touch()  # half of a bare repository, and here is the other
+    (tmp_path / "objects").mkdir()
     for path in (tmp_path, tmp_path / "a@b", tmp_path / "lines.jsonl", tmp_path / "gone@HEAD"):
         assert not is_packed(path)
         with unpacked(path) as same:

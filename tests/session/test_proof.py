@@ -119,6 +119,17 @@ def test_what_failed_is_no_proof(tmp_path: Path, server: Server, why: str) -> No
         proved(written(tmp_path))
 
 
+def test_a_server_is_asked_once_for_entries_that_are_proved_at_once(tmp_path: Path, server: Server) -> None:
+    data, proofs = open_data(str(written(tmp_path))), Proofs(Settings(mcp={"shop": COMMAND}))
+    entries = [data.entry("kept").model_copy(update={"id": name}) for name in ("kept", "other")]
+
+    async def required() -> None:
+        await asyncio.gather(*(proofs.require(entry, data.texts) for entry in entries))
+
+    asyncio.run(required())
+    assert server.asked == 1
+
+
 @pytest.mark.parametrize(("count", "more"), [(SHOWN_CHANGES, ""), (SHOWN_CHANGES + 2, " and 2 more")])
 def test_of_many_changes_some_are_named(
     tmp_path: Path, server: Server, count: int, more: str, monkeypatch: pytest.MonkeyPatch

@@ -346,6 +346,13 @@ def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Pa
     assert (run_at(None).is_part, run_at(None).planned) == (False, 0)
 
 
+def test_the_first_line_opens_the_run(tmp_path: Path) -> None:
+    run = run_at(tmp_path / "run")
+    run.take(line(IDS[0]))
+    assert [each["id"] for each in RunDirectory.open(run.folder).records()] == IDS[:1]
+    run.release()
+
+
 def test_a_switch_is_written_down_at_once(tmp_path: Path) -> None:
     run = run_at(tmp_path / "run", model="oracle:")
     run.switched(run.contenders[0])
