@@ -139,10 +139,16 @@ class OwnData:
     file_digests = {"a.jsonl": "c"}
 
 
+class Joint:
+    """Several data sets at once, which say less."""
+
+    name, version, sha256, templates, file_digests = "mine", "", "ab", OwnData.templates, OwnData.file_digests
+
+
 def test_only_own_entries_have_own_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_bfcl.simulators.source_digests", lambda *names: {"S": "1"})
-    found = [Fingerprint.of(data, [(SPEC, "fc")], Settings(), {}, {}).conditions for data in (DATA, OwnData)]
-    assert [each.get("own_simulators") or {} for each in found] == [{}, {"S": "1"}]
+    found = [Fingerprint.of(data, [(SPEC, "fc")], Settings(), {}, {}).conditions for data in (DATA, OwnData, Joint)]
+    assert [each.get("own_simulators") or {} for each in found] == [{}, {"S": "1"}, {}]
 
 
 def test_who_answers_the_tools_of_a_run() -> None:
@@ -277,6 +283,13 @@ def test_a_model_without_a_proof_in_the_first_lines_is_learnt_about_later() -> N
     readings.learn([{"id": "parallel_0", "model": "a", "output": [CALL]}], lambda line: ["f"])
     found = readings.transcript({"id": "parallel_1", "model": "a", "output": [WIRED]}, lambda: ["math.add"])
     assert found.underscore_names
+
+
+def test_a_model_that_spells_both_ways_proves_nothing() -> None:
+    readings = Readings()
+    readings.learn([{"id": "parallel_0", "model": "a", "output": [DOTTED, WIRED]}], lambda line: ["math.add"])
+    line = {"id": "parallel_1", "model": "a", "output": [WIRED]}
+    assert not readings.transcript(line, lambda: ["math.add"]).underscore_names
 
 
 STORED = [

@@ -151,6 +151,14 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
         found(repository)
 
 
+def test_a_name_in_a_revision_that_is_not_taken(repository: Path) -> None:
+    (repository / "a;b_result.json").write_text("{}")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "odd")
+    with pytest.raises(UsageError, match=r"'a;b_result\.json' has a name that is not taken"):
+        found(repository.with_name("repo@HEAD"))
+
+
 @pytest.mark.parametrize(
     ("revision", "told"),
     [

@@ -19,7 +19,7 @@ from pytest_bfcl.models import as_model
 from pytest_bfcl.session import proof
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import open_data, run
-from pytest_bfcl.session.proof import ALONE, MOST, SHOWN_CHANGES, PlayedAlone, Proofs
+from pytest_bfcl.session.proof import ALONE, MOST, SHOWN_CHANGES, PlayedAlone, Proofs, to_be_played
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Call, Reply, ToolCall, Transcript
 
@@ -128,6 +128,21 @@ def test_a_server_is_asked_once_for_entries_that_are_proved_at_once(tmp_path: Pa
 
     asyncio.run(required())
     assert server.asked == 1
+
+
+def test_an_entry_is_proved_again_after_a_change_of_its_simulators(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for digest in "ab":
+        monkeypatch.setattr(proof, "source_digests", lambda names, digest=digest: {"Cart": digest})
+        told = proved(written(tmp_path))
+    assert told[0] == "kept is proved again: changed the simulator Cart"
+
+
+def test_an_adversary_that_may_pass_does_not_play(tmp_path: Path) -> None:
+    (given,) = {*to_be_played(open_data(str(written(tmp_path))).entry("kept"), Settings())} & {"idle"}
+    allowing = open_data(str(written(tmp_path, allows={given: "why not"}))).entry("kept")
+    assert given not in to_be_played(allowing, Settings())
 
 
 @pytest.mark.parametrize(("count", "more"), [(SHOWN_CHANGES, ""), (SHOWN_CHANGES + 2, " and 2 more")])
