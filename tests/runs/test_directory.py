@@ -186,9 +186,12 @@ def test_names_of_new_runs(tmp_path: Path) -> None:
 def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", fingerprint())
     run.append(single(), text='{"id":"x"}')
-    lock = run._lock
+    lock, written = run._lock, run._results
     run.close()
     assert lock is not None, "given back, whoever still holds it"
+    assert written is not None
+    with pytest.raises(HarnessError, match="is closed"):
+        written.append({})
     run.close()
     assert run.results_path.read_text() == '{"id":"x"}\n'
     RunDirectory.start(tmp_path / "run", fingerprint()).close()

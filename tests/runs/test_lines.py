@@ -104,11 +104,13 @@ def test_both_parsers_read_the_same(text: str) -> None:
         assert repr(parse_object(raw)) == repr(json.loads(line))
 
 
-def test_lines_of_parsed_values_are_the_same() -> None:
+def test_lines_of_parsed_values_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in ({"a": "é"}, {"a": "NaN"}, {"a": "Infinity"}, {"a": float("nan")}, {"a": "\ud800"}, [{"a": 1.5}]):
         assert json.loads(json_line_of_parsed(value)) == json.loads(json_line(value))
         assert json_line_of_parsed(value).endswith(b"}\n" if isinstance(value, dict) else b"}]\n")
     assert json.loads(json_line_of_parsed({"a": float("inf")})) == {"a": "inf"}
+    monkeypatch.setattr(lines, "json_line", pytest.fail)  # the slower one
+    assert json_line_of_parsed({"a": "Inf"}) == b'{"a":"Inf"}\n'
 
 
 @pytest.mark.parametrize("there", [b"abc", b"abc\n"])

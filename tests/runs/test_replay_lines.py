@@ -114,3 +114,5 @@ def test_what_outputs_come_to(line: dict[str, Any], texts: list[Any], error: str
     assert [step.reply.text for step in transcript.steps] == texts
     assert transcript.inference_error == error
     assert not transcript.decoded
+    odd = transcript_from_line({"mode": "prompt", **line, "tool_results": 5})
+    assert [step.results for step in odd.steps] == [[]] * len(texts)

@@ -10,6 +10,7 @@ from pytest_bfcl.checkers import reasons
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.runs import results
+from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import DamagedLine, json_line, plain
 from pytest_bfcl.runs.results import (
     ResultsFile,
@@ -69,6 +70,14 @@ def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
     if rules == "corrected":
         assert record["official_outcome"] == "failed"
         assert record["official_reason"] == "multi_turn:instance_state_mismatch"
+
+
+def test_a_detail_of_words_is_no_result() -> None:
+    """Lines that others write may have it."""
+    worded: Any = {**single(), "detail": "x"}
+    assert problem_of(worded) is None
+    with pytest.raises(ValueError, match='detail is "x", not an object'):
+        results.checked(worded)
 
 
 def write(path: Path, *lines: bytes) -> Path:

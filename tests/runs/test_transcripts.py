@@ -156,12 +156,11 @@ def test_lines_that_are_none_are_left_out_and_told(tmp_path: Path) -> None:
     path = tmp_path / "journal" / "main.jsonl"
     path.write_bytes(path.read_bytes()[:-9] + b"\n\n{}\n")
     (tmp_path / "journal" / "odd.jsonl").mkdir()
+    (tmp_path / "journal" / "void.jsonl").symlink_to("nowhere")
     run = Transcripts(tmp_path)
-    assert [(each.path.name, each.line) for each in run.damaged()] == [
-        ("main.jsonl", 3),
-        ("main.jsonl", 5),
-        ("odd.jsonl", 1),
-    ]
+    *found, last = run.damaged()
+    assert [(each.path.name, each.line) for each in found] == [("main.jsonl", 3), ("main.jsonl", 5), ("odd.jsonl", 1)]
+    assert (last.path.name, last.line, last.why) == ("void.jsonl", 1, "No such file or directory")
     for entry in ("a", 'ö"'):
         assert run.load(KEY._replace(entry_id=entry)) == {
             "messages": [ASKED, DONE.as_message(0, 0)],
