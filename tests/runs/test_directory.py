@@ -107,7 +107,10 @@ def test_a_refused_run_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "run"
     RunDirectory.create(path, fingerprint()).close()
     before = (path / "run.json").read_bytes()
-    RunDirectory.start(path, fingerprint(planned=3)).withdraw()
+    refused = RunDirectory.start(path, fingerprint(planned=3))
+    refused.withdraw()
+    with RunDirectory.start(path, fingerprint(planned=3)) as refused:  # its lock was given back
+        refused.withdraw()
     assert (path / "run.json").read_bytes() == before
     RunDirectory.create(tmp_path / "new", fingerprint()).withdraw()
     assert not (tmp_path / "new").exists()

@@ -103,6 +103,7 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> 
     messages.insert(1, {"role": "tool", "content": "in between"})
     assert digests.digest(messages) == request_digest(messages)
     assert digests.digest(messages[:2]) == request_digest(messages[:2])
+    assert Requests(None).delta([], []).started_at == ""
     assert request_digest([{"a": 1}, {"b": 2}]) != request_digest([{"b": 2}, {"a": 1}])
 
 

@@ -189,6 +189,15 @@ def test_a_template_of_a_family_is_named(template: str | None) -> None:
     assert template_fingerprint(template) == template
 
 
+def test_a_template_of_ones_own_is_told_by_its_digest(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jinja"
+    path.write_text("{{ messages }}")
+    first = str(template_fingerprint(str(path)))
+    path.write_text("{{ tools }}")
+    assert first.startswith("chat.jinja:")
+    assert first != template_fingerprint(str(path))
+
+
 def test_there_must_be_something_to_merge(tmp_path: Path) -> None:
     a = shard(tmp_path / "a", [])
     with pytest.raises(UsageError, match="one of the runs"):

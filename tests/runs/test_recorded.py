@@ -285,6 +285,11 @@ def test_a_model_without_a_proof_in_the_first_lines_is_learnt_about_later() -> N
     assert found.underscore_names
 
 
+def test_lines_that_say_all_are_not_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_bfcl.runs.readings.transcript_from_line", pytest.fail)
+    Readings().learn([{"id": "parallel_0", "mode": "fc", "underscore_names": False, "output": [CALL]}], pytest.fail)
+
+
 def test_a_model_that_spells_both_ways_proves_nothing() -> None:
     readings = Readings()
     readings.learn([{"id": "parallel_0", "model": "a", "output": [DOTTED, WIRED]}], lambda line: ["math.add"])
