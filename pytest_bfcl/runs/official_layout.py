@@ -58,7 +58,7 @@ def reading_of(
         fc = row.mode == "fc" if row is not None else folder.endswith("-FC")
         found = Reading("fc" if fc else "prompt", row.underscore_names if row is not None else False, named)
     elif row is not None:
-        found = Reading(row.mode, row.underscore_names, None if row.decoder in ("python", "native") else row.decoder)
+        found = Reading(row.mode, row.underscore_names, None if row.decoder == "python" else row.decoder)
     else:
         found = _unregistered(folder, files, mode)
     told = found._replace(
@@ -73,7 +73,7 @@ def reading_of(
 def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offered, *, contradicted: bool) -> Reading:
     """The reading with what the calls in the files prove, see `reading_of`."""
     family = row.decoder if row is not None else None
-    texts = family is not None and family != "native" and not _stores_lists(family)
+    texts = family is not None and not _stores_lists(family)
     if texts:
         if not contradicted or not any(has_calls(result) for _, result in _results(files)):
             return told

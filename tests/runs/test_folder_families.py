@@ -124,6 +124,8 @@ def test_results_that_a_handler_stored_as_lists() -> None:
     stored = next(name for name in HANDLERS if find_decoder(name).stored)
     assert output_of(["a", "b"], stored, nested=False) == "a\nb"
     assert output_of([], stored, nested=False) == []
+    as_json = [output_of(said, "handler:tool-calls-list", nested=False) for said in ("a", ["a"])]
+    assert as_json == ["a", '["a"]']
     assert output_of([["a"], "b", {"c": 1}, 5], None, nested=True) == [["a"], ["b"], {"c": 1}, 5]
     assert output_of(["a", {"f": "{}"}], stored, nested=False) == ["a", {"name": "f", "arguments": '"{}"'}]
 

@@ -79,6 +79,9 @@ def test_every_word_is_written_once_and_comes_back_in_order(tmp_path: Path) -> N
         assert found == {"messages": held.messages, "functions": [*TOOLS, {"name": "cd"}]}
     assert Transcripts(tmp_path).load(KEY._replace(repeat=2)) is None
     assert Transcripts(tmp_path / "none").load(KEY) is None
+    with Journal(tmp_path / "bare" / "journal") as bare:
+        bare.record(ReplyKey(*KEY, 0, 0, "0" * 64), DONE)
+    assert Transcripts(tmp_path / "bare").load(KEY) is None, "the reply alone was stored"
 
 
 def test_a_message_that_is_not_the_reply_as_it_came_is_written(tmp_path: Path) -> None:

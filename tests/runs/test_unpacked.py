@@ -105,6 +105,12 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MOST_BYTES", 25)
     with pytest.raises(UsageError, match="more than the right file can have"):
         found(path)
+    size = sum(map(len, FILES.values()))
+    monkeypatch.setattr(unpacking, "MOST_BYTES", size - 1)
+    with pytest.raises(UsageError, match="more than the right file can have"):
+        found(path)
+    monkeypatch.setattr(unpacking, "MOST_BYTES", size)
+    assert found(path) == FILES
     monkeypatch.setattr(unpacking, "MOST_BYTES", 1_000)
     monkeypatch.setattr(unpacking, "MOST_FILES", 1)
     with pytest.raises(UsageError, match="more than 1 result"):
