@@ -169,18 +169,17 @@ def test_runs_that_asked_other_services_differ(search: str | None, told: bool) -
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "told"),
+    ("mine", "theirs", "names", "told"),
     [
-        ("a", "b", "recorded web: a → b"),
-        ("a", "", "search: replay:x → replay:y"),
-        ("", "b", "search: replay:x → replay:y"),
+        ("a", "b", "xy", "recorded web: a → b"), ("a", "b", "xx", "recorded web: a → b"),
+        ("a", "", "xy", "search: replay:x → replay:y"), ("", "b", "xy", "search: replay:x → replay:y"),
     ],
-)
-def test_recordings_are_compared_where_both_have_one(mine: str, theirs: str, told: str) -> None:
+)  # fmt: skip
+def test_recordings_are_compared_where_both_have_one(mine: str, theirs: str, names: str, told: str) -> None:
     asked = replace(BASE, dataset="bundled", counted={SPEC: {"web_search_base": 1}})
     one, other = (
         replace(asked, archives={"web": kept} if kept else {}, **condition(search=f"replay:{name}"))
-        for kept, name in ((mine, "x"), (theirs, "y"))
+        for kept, name in zip((mine, theirs), names, strict=True)
     )
     assert told in comparability(one, other, Purpose.MODELS).sentence
 

@@ -163,6 +163,7 @@ def test_lines_that_are_none_are_left_out_and_told(tmp_path: Path) -> None:
     run = Transcripts(tmp_path)
     *found, last = run.damaged()
     assert [(each.path.name, each.line) for each in found] == [("main.jsonl", 3), ("main.jsonl", 5), ("odd.jsonl", 1)]
+    assert all(each.why for each in found)
     assert (last.path.name, last.line, last.why) == ("void.jsonl", 1, "No such file or directory")
     for entry in ("a", 'ö"'):
         assert run.load(KEY._replace(entry_id=entry)) == {
