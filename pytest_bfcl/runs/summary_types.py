@@ -317,7 +317,7 @@ def problem_of_run(value: object) -> str | None:
     missing = next((name for name in _WRITTEN if name not in value), None)
     if missing is not None:
         return f"{missing} is missing"
-    for model in value.get("models") or ():
+    for model in value["models"]:
         temperature = (model.get("parameters") or {}).get("temperature")
         if not isinstance(temperature, int | float | None) or isinstance(temperature, bool):
             return "models.parameters.temperature should be a number"

@@ -207,6 +207,11 @@ def test_a_gate_that_no_run_can_meet_is_refused_first(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_gate_on_data_that_nobody_named_is_refused() -> None:
+    with pytest.raises(UsageError, match="a gate needs to know its data"):
+        dry_run("auto", "oracle:", gates=GateOptions(fail_under=["simple_python=1"]))
+
+
 @pytest.mark.parametrize(
     ("method", "kind", "stopped"),
     [("append", "storage", "no space left"), ("write_summary", "storage", "no space left"), ("append", "data", None)],
