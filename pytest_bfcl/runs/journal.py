@@ -282,9 +282,8 @@ class Journal:
         self._own = 0
         self.ended: str | None = None
         self._parts: set[str] = set()
-        if directory.is_dir():
-            for path in sorted(directory.glob("*.jsonl")):
-                self._read(path)
+        for path in sorted(directory.glob("*.jsonl")):
+            self._read(path)
 
     def find(self, key: ReplyKey) -> Reply | None:
         """The reply recorded for this request, or ``None``. Raises `HarnessError` (``stopped``) if no more requests are

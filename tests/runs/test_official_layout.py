@@ -105,6 +105,8 @@ def test_what_is_no_result_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds neither"):
         list(import_official(tmp_path / "m" / "x.json"))
     (tmp_path / "out_result.json").symlink_to("/etc/hostname")
+    (tmp_path / "m" / "BFCL_v4_parallel_result.json").symlink_to(__file__)
+    assert [file.name for _, _, file in result_files(tmp_path / "m")].count("BFCL_v4_parallel_result.json") == 0
     (tmp_path / "score" / "m").mkdir(parents=True)
     (tmp_path / "result").mkdir()
     assert results_of(tmp_path / "score" / "m") is None
