@@ -29,6 +29,7 @@ from pytest_bfcl.runs.lines import (
     OnDamaged,
     open_regular,
     plain,
+    unheard,
     write_atomically,
 )
 from pytest_bfcl.runs.paths import files_named, refuse_links_out
@@ -165,7 +166,7 @@ class RunDirectory:
 
         try:
             lock = FileLock(path / LOCK_FILE)
-            lock.acquire(timeout=0)
+            lock.acquire(blocking=False)
         except Timeout:
             raise UsageError(f"another process is writing to {path}; wait for it or name another folder") from None
         except OSError as error:
@@ -249,13 +250,12 @@ class RunDirectory:
 
     # Reading.
 
-    def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
+    def records(self, on_damaged: OnDamaged = unheard) -> Iterator[ResultLine]:
         """The results so far, the last line of each key. Damaged lines are skipped and collected in ``left_out``."""
 
         def leave_out(line: DamagedLine) -> None:
             self.left_out(line)
-            if on_damaged is not None:
-                on_damaged(line)
+            on_damaged(line)
 
         path = self.results_path
         if path.exists() and not path.is_file():

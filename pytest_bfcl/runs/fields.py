@@ -88,7 +88,7 @@ def misfit(values: Fields, kind: str) -> str | None:
     try:
         _checker(kind).validate_python(values, strict=True)
     except ValidationError as error:
-        names = {each["loc"][0] for each in error.errors(include_url=False, include_context=False)}
+        names = {each["loc"][0] for each in error.errors()}
         name = next(filter(names.__contains__, values))
         return f"{name} is {shortened_json(values[name])}, not {_WANTED[kind][name]}"
     return None

@@ -152,7 +152,7 @@ class Requests:
         return RequestDelta(self._started_at, kept, told, digest, parts)
 
     def _by_reference(self, message: Fields, parts: dict[str, bytes]) -> Fields:
-        if self._passed < len(self.replies) and message.get("role") == "assistant":
+        if message.get("role") == "assistant":
             for number in range(self._passed, len(self.replies)):
                 reply, turn, step = self.replies[number]
                 if message == reply.as_message(turn, step):
@@ -282,9 +282,8 @@ class Journal:
         self._own = 0
         self.ended: str | None = None
         self._parts: set[str] = set()
-        if directory.is_dir():
-            for path in sorted(directory.glob("*.jsonl")):
-                self._read(path)
+        for path in sorted(directory.glob("*.jsonl")):
+            self._read(path)
 
     def find(self, key: ReplyKey) -> Reply | None:
         """The reply recorded for this request, or ``None``. Raises `HarnessError` (``stopped``) if no more requests are

@@ -52,6 +52,10 @@ class DamagedLine:
 OnDamaged = Callable[[DamagedLine], None]
 
 
+def unheard(line: DamagedLine) -> None:
+    """For callers that leave damaged lines out without a word."""
+
+
 class JsonLine(NamedTuple):
     """One readable line: its one-based number, its position in bytes, and the object."""
 
@@ -215,7 +219,7 @@ def staged(target: Path) -> Iterator[Path]:
         if error.errno not in _FULL:
             raise
         last = max(_files_in(beside), key=lambda path: path.stat().st_mtime_ns, default=beside)
-        where = target if last == beside else target / last.relative_to(beside)
+        where = target / last.relative_to(beside)
         raise UsageError(f"the disk is full: cannot write {where}; nothing was written, free some space") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -227,7 +231,7 @@ def _files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[JsonLine]:
+def read_json_lines(path: Path, on_damaged: OnDamaged = unheard) -> Iterator[JsonLine]:
     """Every readable line in file order; blank lines are skipped, damaged ones go to ``on_damaged``.
 
     ``.gz`` files are read through gzip (offsets are then those of the unpacked bytes).
@@ -241,12 +245,10 @@ def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator
                     try:
                         yield JsonLine(number, offset, len(raw), parse_object(raw))
                     except ValueError as error:
-                        if on_damaged is not None:
-                            on_damaged(DamagedLine(path, number, str(error)))
+                        on_damaged(DamagedLine(path, number, str(error)))
                 offset += len(raw)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            if on_damaged is not None:
-                on_damaged(DamagedLine(path, number + 1, f"compressed data is broken: {error}"))
+            on_damaged(DamagedLine(path, number + 1, f"compressed data is broken: {error}"))
 
 
 def whole_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, no_run, shards_of
 from pytest_bfcl.runs.fingerprint import Fingerprint
-from pytest_bfcl.runs.lines import OnDamaged
+from pytest_bfcl.runs.lines import OnDamaged, unheard
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import is_settled, record_key
@@ -23,7 +23,7 @@ class UnfitError(UsageError):
     """Runs that do not belong together; nothing is merged."""
 
 
-def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = None) -> RunDirectory:
+def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged = unheard) -> RunDirectory:
     """Merge run directories into a new one at ``out``, returned open for reading. They must be parts of one whole:
     equal data, models, parameters, rules, repeats, seed and selection, with different shards. For an entry in several
     runs a verdict replaces an error, and of several verdicts the last run's counts. Journals, recordings and snapshots
@@ -96,7 +96,7 @@ def _unfinished(runs: Sequence[RunDirectory]) -> Iterator[str]:
     return (text for part, text in found if part not in ended)
 
 
-def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[EntryKey, tuple[int, bool]]:
+def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged) -> dict[EntryKey, tuple[int, bool]]:
     """For each key the number of the run whose line counts, and whether that line is a verdict."""
     chosen: dict[EntryKey, tuple[int, bool]] = {}
     for number, run in enumerate(runs, 1):
@@ -107,15 +107,14 @@ def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[
     return chosen
 
 
-def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | None) -> None:
+def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged) -> None:
     """Lines under numbered names, readable snapshots next to each other."""
     for folder in ("journal", *NAMES):
         for file in sorted((source / folder).glob("*.jsonl")):
             _copy(source, file, out / folder / f"{number:02d}-{file.name}")
     damaged = {each.path: each for each in damaged_snapshots(source / "snapshots")}
-    if on_damaged is not None:
-        for each in (*Transcripts(source).damaged(), *damaged.values()):
-            on_damaged(each)
+    for each in (*Transcripts(source).damaged(), *damaged.values()):
+        on_damaged(each)
     for file in sorted(set((source / "snapshots").rglob("*.json")) - set(damaged)):
         _copy(source, file, out / file.relative_to(source))
 

@@ -13,7 +13,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.table import Format, find_decoder, reference_decoder, registered_format
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines, unheard
 from pytest_bfcl.runs.paths import files_named, is_below
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.wire_names import Offered, spelling_of
@@ -58,7 +58,7 @@ def reading_of(
         fc = row.mode == "fc" if row is not None else folder.endswith("-FC")
         found = Reading("fc" if fc else "prompt", row.underscore_names if row is not None else False, named)
     elif row is not None:
-        found = Reading(row.mode, row.underscore_names, None if row.decoder in ("python", "native") else row.decoder)
+        found = Reading(row.mode, row.underscore_names, None if row.decoder == "python" else row.decoder)
     else:
         found = _unregistered(folder, files, mode)
     told = found._replace(
@@ -72,7 +72,8 @@ def reading_of(
 
 def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offered, *, contradicted: bool) -> Reading:
     """The reading with what the calls in the files prove, see `reading_of`."""
-    texts = row is not None and row.decoder not in (None, "native") and not _stores_lists(row.decoder)
+    family = row.decoder if row is not None else None
+    texts = family is not None and not _stores_lists(family)
     if texts:
         if not contradicted or not any(has_calls(result) for _, result in _results(files)):
             return told
@@ -96,9 +97,9 @@ def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offer
     return told._replace(other=OtherReading("evidence", told.mode, True), proof=proof)
 
 
-def _stores_lists(decoder: str | None) -> bool:
+def _stores_lists(decoder: str) -> bool:
     """Whether the results of a family's handler are lists, or may be."""
-    return decoder == "handler:tool-calls-list" or (decoder is not None and find_decoder(decoder).stored)
+    return decoder == "handler:tool-calls-list" or find_decoder(decoder).stored
 
 
 def _decoder_name(folder: str, decoder: str | None) -> str | None:
@@ -237,7 +238,7 @@ def import_official(
     mode: Mode | None = None,
     underscore_names: bool | None = None,
     decoder: str | None = None,
-    on_damaged: OnDamaged | None = None,
+    on_damaged: OnDamaged = unheard,
     offered: Offered | None = None,
 ) -> Iterator[ReplayLine]:
     """Replay lines of every result file below ``path``, by model, then file, then line.
@@ -255,8 +256,7 @@ def import_official(
     for folder, said, file in files:
         category = EARLIER.get(said, said)
         if category not in CATEGORIES:
-            if on_damaged is not None:
-                on_damaged(DamagedLine(file, 1, f"{category} is not a category: the file is left out"))
+            on_damaged(DamagedLine(file, 1, f"{category} is not a category: the file is left out"))
             continue
         if folder not in readings:
             own = [f for name, _, f in files if name == folder]
@@ -267,7 +267,7 @@ def import_official(
             value = _with_id(line.value, said, line.number if file.name.startswith(FIRST) else None)
             if isinstance(value.get("id"), str) and value["id"]:
                 yield line_from_official(value, category, folder, readings[folder])
-            elif on_damaged is not None:
+            else:
                 on_damaged(DamagedLine(file, line.number, "id is missing, or no text"))
 
 

@@ -107,8 +107,9 @@ class Readings:
     def _findings(self, model: str) -> Iterator[str]:
         if model in self._native:
             yield "mode fc (native calls prove it)"
-        if model in self._spelled and self._spelled[model].proven is not None:
-            yield str(self._spelled[model])
+        spelled = self._spelled.get(model)
+        if spelled is not None and spelled.proven is not None:
+            yield str(spelled)
         yield from sorted(self._proved.get(model, ()))
 
 

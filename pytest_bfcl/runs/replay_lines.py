@@ -155,7 +155,7 @@ def transcript_from_line(line: Fields, mode: Mode | None = None) -> Transcript:
 def _mode(transcript: Transcript, told: Mode | None) -> Mode:
     """The mode of a line without one (contract §4)."""
     replies = [step.reply for step in transcript.steps]
-    if not transcript.decoded and any(reply.tool_calls for reply in replies):
+    if any(reply.tool_calls for reply in replies):
         return "fc"
     if told is not None:
         return told

@@ -22,6 +22,7 @@ from pytest_bfcl.runs.lines import (
     json_line_of_parsed,
     open_regular,
     parse_object,
+    unheard,
     whole_lines,
 )
 from pytest_bfcl.runs.result_line import Conversation, EntryKey, ReplayLine, ResultLine, VerdictFields
@@ -209,7 +210,7 @@ _HEAD = re.compile(
 )
 
 
-def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
+def read_results(path: Path, on_damaged: OnDamaged = unheard) -> Iterator[ResultLine]:
     """The records of a ``results.jsonl`` in order of first appearance; the last line of each key counts.
 
     Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged``; an entry whose only line is
@@ -218,7 +219,7 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[Re
     return (record for _, _, record in _read(path, on_damaged))
 
 
-def _read(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int, ResultLine]]:
+def _read(path: Path, on_damaged: OnDamaged) -> Iterator[tuple[int, int, ResultLine]]:
     """Offset, length and record of each key's last complete line."""
     places, numbers = _index(path, on_damaged)
     with open_regular(path) as file:
@@ -228,8 +229,7 @@ def _read(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int, 
                 try:
                     record = checked(parse_object(file.read(length)))
                 except ValueError as error:
-                    if on_damaged is not None:
-                        on_damaged(DamagedLine(path, numbers[offset], str(error)))
+                    on_damaged(DamagedLine(path, numbers[offset], str(error)))
                     continue
                 yield offset, length, record
                 break
@@ -245,7 +245,7 @@ class StoredResults(Sequence["ResultLine"]):
         self._places = places  # offset and length of every record, in order
 
     @classmethod
-    def of(cls, path: Path, on_damaged: OnDamaged | None = None) -> StoredResults:
+    def of(cls, path: Path, on_damaged: OnDamaged = unheard) -> StoredResults:
         """The records of a whole file, checked."""
         places = (number for offset, length, _ in _read(path, on_damaged) for number in (offset, length))
         return cls(path, array("q", places))
@@ -286,20 +286,18 @@ class ResultsFile:
         self._right: Iterable[ResultLine] = ()
         self._damaged: list[DamagedLine] = []
 
-    def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
+    def records(self, on_damaged: OnDamaged = unheard) -> Iterator[ResultLine]:
         """See `read_results`."""
         state = self._stated()
         if state is not None and state == self._state:
-            if on_damaged is not None:
-                list(map(on_damaged, self._damaged))
+            list(map(on_damaged, self._damaged))
             yield from self._right
             return
         damaged: list[DamagedLine] = []
 
         def leave_out(line: DamagedLine) -> None:
             damaged.append(line)
-            if on_damaged is not None:
-                on_damaged(line)
+            on_damaged(line)
 
         right = array("q")
         for offset, length, record in _read(self.path, leave_out):
@@ -324,7 +322,7 @@ def checked(record: Parsed) -> ResultLine:
     return cast(ResultLine, record)
 
 
-def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:
+def _index(path: Path, on_damaged: OnDamaged) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:
     """The position of each key's lines. In our own lines the key comes first and needs no parsing here."""
     places: dict[EntryKey, list[tuple[int, int]]] = {}
     numbers: dict[int, int] = {}
@@ -336,8 +334,7 @@ def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, lis
                 try:
                     key = record_key(checked(parse_object(raw)))
                 except ValueError as error:
-                    if on_damaged is not None:
-                        on_damaged(DamagedLine(path, number, str(error)))
+                    on_damaged(DamagedLine(path, number, str(error)))
             if key is not None:
                 places.setdefault(key, []).append((offset, len(raw)))
                 numbers[offset] = number

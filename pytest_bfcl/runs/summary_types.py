@@ -311,12 +311,13 @@ _WRITTEN = ("dataset", "models", "rules", "rules_version", "conditions")
 def problem_of_run(value: object) -> str | None:
     """Why a value cannot be the content of ``run.json``; else ``None``."""
     problem = _problem(RunFacts, value)
-    if problem is not None or not isinstance(value, dict):
+    if problem is not None:
         return problem
+    assert isinstance(value, dict)
     missing = next((name for name in _WRITTEN if name not in value), None)
     if missing is not None:
         return f"{missing} is missing"
-    for model in value.get("models") or ():
+    for model in value["models"]:
         temperature = (model.get("parameters") or {}).get("temperature")
         if not isinstance(temperature, int | float | None) or isinstance(temperature, bool):
             return "models.parameters.temperature should be a number"

@@ -15,6 +15,7 @@ from typing import Any
 from pytest_bfcl.dataset.index import LineFiles
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.plain_text import counted
 from pytest_bfcl.runs.journal import key_of, read_journal_line
 from pytest_bfcl.runs.lines import LONGEST_LINE, DamagedLine, open_regular, parse_object, whole_lines
 from pytest_bfcl.runs.result_line import EntryKey
@@ -60,8 +61,11 @@ class Transcripts:
         yield from self._bad_lines
         if found := self._unreadable:
             key, why = next(iter(found.items()))
-            count = "1 transcript" if len(found) == 1 else f"{len(found)} transcripts"
-            yield DamagedLine(self._journal, 0, f"{count} cannot be read, the first of {key.entry_id}: {why}")
+            yield DamagedLine(
+                self._journal,
+                0,
+                f"{counted(len(found), 'transcript')} cannot be read, the first of {key.entry_id}: {why}",
+            )
 
     @cached_property
     def _places(self) -> tuple[dict[EntryKey, list[Place]], dict[str, Place]]:

@@ -48,7 +48,6 @@ def unpacked(path: Path) -> Iterator[Path]:
     name = re.sub(r"[^\w.+-]", "_", path.name.partition("@")[0])[:80] or "folder"
     with tempfile.TemporaryDirectory(prefix="bfcl-unpacked-") as temporary:
         folder = Path(temporary) / name
-        folder.mkdir()
         found = _revision_of(path)
         written = _of_archive(path, folder) if found is None else _of_revision(*found, folder)
         if not written:

@@ -40,7 +40,7 @@ class Estimate:
     input_tokens: float
     output_tokens: float
     usd: float | None
-    stages: int = 0
+    stages: int
 
     def __str__(self) -> str:
         money = "no price known (--bfcl-price IN,OUT)" if self.usd is None else f"about {self.usd:.2f} USD"

@@ -241,7 +241,7 @@ class Run:
         if (told := line["extra"].get(SERVED_BY)) is not None:
             self._served |= server_facts(told)
         self._answered = self._answered or got_an_answer(line)
-        if self._sinks is None and self._writes and self.settings.sinks:
+        if self._writes and self.settings.sinks:
             self._open_sinks()
         for listener in self.listeners:
             listener(line, text)

@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -227,10 +228,8 @@ class _Thread:
             self._trouble = self._trouble or "it is too slow"
 
     def end(self, event: Closed) -> None:
-        try:
+        with suppress(queue.Full):  # then the thread does not end, which is told
             self._waiting.put(event, timeout=1.0)
-        except queue.Full:
-            self._trouble = self._trouble or "it is too slow"
 
     def trouble_lines(self, until: float) -> Iterator[str]:
         self._thread.join(max(0.0, until - time.monotonic()))

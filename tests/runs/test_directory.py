@@ -107,7 +107,10 @@ def test_a_refused_run_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "run"
     RunDirectory.create(path, fingerprint()).close()
     before = (path / "run.json").read_bytes()
-    RunDirectory.start(path, fingerprint(planned=3)).withdraw()
+    refused = RunDirectory.start(path, fingerprint(planned=3))
+    refused.withdraw()
+    with RunDirectory.start(path, fingerprint(planned=3)) as refused:  # its lock was given back
+        refused.withdraw()
     assert (path / "run.json").read_bytes() == before
     RunDirectory.create(tmp_path / "new", fingerprint()).withdraw()
     assert not (tmp_path / "new").exists()
@@ -155,6 +158,8 @@ def test_results_of_one_run_are_known_by_their_first_line(tmp_path: Path) -> Non
     places = ("a", "a/results.jsonl", "copied", "b", "empty", "none")
     same = [name for name in places if same_results(tmp_path / "a", tmp_path / name)]
     assert same == ["a", "a/results.jsonl", "copied"]
+    assert same == [name for name in places if same_results(tmp_path / name, tmp_path / "a")]
+    assert same_results(tmp_path / "empty", tmp_path / "empty")
     assert not same_results(tmp_path / "empty", shutil.copytree(tmp_path / "empty", tmp_path / "other"))
 
 
@@ -184,7 +189,12 @@ def test_names_of_new_runs(tmp_path: Path) -> None:
 def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", fingerprint())
     run.append(single(), text='{"id":"x"}')
+    lock, written = run._lock, run._results
     run.close()
+    assert lock is not None, "given back, whoever still holds it"
+    assert written is not None
+    with pytest.raises(HarnessError, match="is closed"):
+        written.append({})
     run.close()
     assert run.results_path.read_text() == '{"id":"x"}\n'
     RunDirectory.start(tmp_path / "run", fingerprint()).close()

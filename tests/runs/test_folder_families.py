@@ -108,6 +108,7 @@ UNDERSCORES, WITH_DOTS = (f"names with {each} (1 of the called ones prove it)" f
         ("Qwen_Qwen3-8B", [DOTTED], {}, False, ("evidence", "fc", False), f"native calls, {WITH_DOTS}"),
         ("Qwen_Qwen3-8B", [CALLS], {"mode": "prompt"}, False, None, ""),
         ("Qwen_Qwen3-8B", [TEXTS], {}, False, None, ""),
+        *((model, [DOTTED], {}, False, None, "") for model in ("katanemo_Arch-Agent-7B", "DM-Cito-8B-v3")),
     ],
 )  # fmt: skip
 def test_what_calls_prove(
@@ -123,6 +124,9 @@ def test_results_that_a_handler_stored_as_lists() -> None:
     stored = next(name for name in HANDLERS if find_decoder(name).stored)
     assert output_of(["a", "b"], stored, nested=False) == "a\nb"
     assert output_of([], stored, nested=False) == []
+    as_json = [output_of(said, "handler:tool-calls-list", nested=False) for said in ("a", ["a"])]
+    assert as_json == ["a", '["a"]']
+    assert output_of([["a"], "b", {"c": 1}, 5], None, nested=True) == [["a"], ["b"], {"c": 1}, 5]
     assert output_of(["a", {"f": "{}"}], stored, nested=False) == ["a", {"name": "f", "arguments": '"{}"'}]
 
 

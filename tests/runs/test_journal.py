@@ -64,7 +64,9 @@ def test_a_journal_is_on_the_disk_when_it_is_closed(tmp_path: Path, monkeypatch:
     journal = Journal(tmp_path)
     journal.close()
     journal.record(KEY, REPLY)
-    assert synced == []
+    writer = journal._writer
+    journal.record(KEY, REPLY)
+    assert (journal._writer is writer, synced) == (True, [])
     journal.close()
     journal.close()
     assert len(synced) == 1
@@ -101,6 +103,7 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> 
     messages.insert(1, {"role": "tool", "content": "in between"})
     assert digests.digest(messages) == request_digest(messages)
     assert digests.digest(messages[:2]) == request_digest(messages[:2])
+    assert Requests(None).delta([], []).started_at == ""
     assert request_digest([{"a": 1}, {"b": 2}]) != request_digest([{"b": 2}, {"a": 1}])
 
 

@@ -79,9 +79,11 @@ def test_a_full_disk_says_so() -> None:
         appender.append({"n": 1})
 
 
-def test_atomic_writing_leaves_nothing_behind(tmp_path: Path) -> None:
-    path = tmp_path / "sub" / "x.json"
+def test_atomic_writing_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced = tmp_path / "sub" / "x.json", list[int]()
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
     write_atomically(path, "one")
+    assert synced == [3], "all of it was on its way to the disk"
     write_atomically(path, b"two")
     assert path.read_text() == "two"
     assert [child.name for child in path.parent.iterdir()] == ["x.json"]
@@ -102,11 +104,13 @@ def test_both_parsers_read_the_same(text: str) -> None:
         assert repr(parse_object(raw)) == repr(json.loads(line))
 
 
-def test_lines_of_parsed_values_are_the_same() -> None:
+def test_lines_of_parsed_values_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in ({"a": "é"}, {"a": "NaN"}, {"a": "Infinity"}, {"a": float("nan")}, {"a": "\ud800"}, [{"a": 1.5}]):
         assert json.loads(json_line_of_parsed(value)) == json.loads(json_line(value))
         assert json_line_of_parsed(value).endswith(b"}\n" if isinstance(value, dict) else b"}]\n")
     assert json.loads(json_line_of_parsed({"a": float("inf")})) == {"a": "inf"}
+    monkeypatch.setattr(lines, "json_line", pytest.fail)  # the slower one
+    assert json_line_of_parsed({"a": "Inf"}) == b'{"a":"Inf"}\n'
 
 
 @pytest.mark.parametrize("there", [b"abc", b"abc\n"])
@@ -197,6 +201,10 @@ def test_a_full_disk_names_the_file_and_leaves_no_half(tmp_path: Path, existing:
         (place / "deep" / "b.txt").write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
     assert [path.name for path in tmp_path.rglob("*")] == (["out", "a.txt"] if existing else [])
+    with pytest.raises(UsageError, match=r"cannot write \S+/one.txt;"), staged(tmp_path / "one.txt") as place:
+        place.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert [path.name for path in tmp_path.iterdir()] == (["out"] if existing else [])
     with staged(target) as place:
         place.mkdir()
         (place / "a.txt").write_text("new")

@@ -8,8 +8,9 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.formats.table import FORMATS
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.fingerprint import clean_url
+from pytest_bfcl.runs.fingerprint import clean_url, template_fingerprint
 from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.runs.merge import find_runs, merge_runs
 from pytest_bfcl.runs.result_line import EntryKey
@@ -117,6 +118,8 @@ HALF = {"categories": ["live", "multi_turn"], "ids": ["live_simple_1", "live_sim
         ({"dataset_sha256": "0" * 64}, "data SHA-256: "),
         ({"selection": HALF | {"categories": ["live"]}}, "categories: live, multi_turn → live"),
         ({"selection": HALF | {"ids": ["live_simple_1"]}}, "ids: live_simple_1, live_simple_2 → live_simple_1"),
+        ({"selection": HALF | {"ids": [*"abcde"]}}, "ids: live_simple_1, live_simple_2 → a, b, c, d, e\n"),
+        ({"selection": HALF | {"ids": [*"abcdef"]}}, "ids: live_simple_1, live_simple_2 → a, b, c, d, e … (6 in all, "),
         ({"selection": HALF | {"sample": 8}}, "sample: 9 → 8"),
         ({"selection": HALF | {"shard": "2/3"}}, "shards: 2 → 3"),
         ({"selection": HALF | {"shard": None}}, "shards: 2 → none"),
@@ -179,6 +182,20 @@ def test_a_merge_that_fails_leaves_no_half(there: bool, tmp_path: Path, monkeypa
 )
 def test_an_address_is_written_without_secrets(url: str | None, clean: str | None) -> None:
     assert clean_url(url) == clean
+
+
+@pytest.mark.parametrize("template", [None, "auto", next(iter(FORMATS))])
+def test_a_template_of_a_family_is_named(template: str | None) -> None:
+    assert template_fingerprint(template) == template
+
+
+def test_a_template_of_ones_own_is_told_by_its_digest(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jinja"
+    path.write_text("{{ messages }}")
+    first = str(template_fingerprint(str(path)))
+    path.write_text("{{ tools }}")
+    assert first.startswith("chat.jinja:")
+    assert first != template_fingerprint(str(path))
 
 
 def test_there_must_be_something_to_merge(tmp_path: Path) -> None:

@@ -105,6 +105,8 @@ def test_what_is_no_result_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds neither"):
         list(import_official(tmp_path / "m" / "x.json"))
     (tmp_path / "out_result.json").symlink_to("/etc/hostname")
+    (tmp_path / "m" / "BFCL_v4_parallel_result.json").symlink_to(__file__)
+    assert [file.name for _, _, file in result_files(tmp_path / "m")].count("BFCL_v4_parallel_result.json") == 0
     (tmp_path / "score" / "m").mkdir(parents=True)
     (tmp_path / "result").mkdir()
     assert results_of(tmp_path / "score" / "m") is None
@@ -125,12 +127,21 @@ def test_models_are_named_by_their_folders(tmp_path: Path, place: str, model: st
     assert [name for name, _, _ in result_files(tmp_path)] == [model or tmp_path.name]
 
 
+def test_folders_are_looked_through_in_order(tmp_path: Path) -> None:
+    for name in "hbfdacge":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.json").touch()
+    assert [file.parent.name for file in paths.files_named(tmp_path, "*.json")] == [*"abcdefgh"]
+
+
 def test_only_so_many_files_and_folders_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = tmp_path.joinpath(*"0123456789a")
     deep.mkdir(parents=True)
     for folder in (deep.parent, deep):
         (folder / "BFCL_v4_simple_python_result.json").write_text("")
     assert [file.parent for _, _, file in result_files(tmp_path)] == [deep.parent]
+    monkeypatch.setattr(paths, "MOST_LOOKED_AT", 11 + 1)  # what is deeper is not looked at
+    assert len(result_files(tmp_path)) == 1
     monkeypatch.setattr(paths, "MOST_LOOKED_AT", 10)
     for read in (result_files, read_scores, open_measurement, is_score_folder):
         with pytest.raises(UsageError, match="holds more than 10 files: name the folder"):

@@ -139,10 +139,16 @@ class OwnData:
     file_digests = {"a.jsonl": "c"}
 
 
+class Joint:
+    """Several data sets at once, which say less."""
+
+    name, version, sha256, templates, file_digests = "mine", "", "ab", OwnData.templates, OwnData.file_digests
+
+
 def test_only_own_entries_have_own_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_bfcl.simulators.source_digests", lambda *names: {"S": "1"})
-    found = [Fingerprint.of(data, [(SPEC, "fc")], Settings(), {}, {}).conditions for data in (DATA, OwnData)]
-    assert [each.get("own_simulators") or {} for each in found] == [{}, {"S": "1"}]
+    found = [Fingerprint.of(data, [(SPEC, "fc")], Settings(), {}, {}).conditions for data in (DATA, OwnData, Joint)]
+    assert [each.get("own_simulators") or {} for each in found] == [{}, {"S": "1"}, {}]
 
 
 def test_who_answers_the_tools_of_a_run() -> None:
@@ -160,6 +166,22 @@ def test_runs_that_asked_other_services_differ(search: str | None, told: bool) -
     own = replace(BASE, dataset="bundled", counted={SPEC: {"web_search_base": 1}})
     other = replace(own, conditions={**BASE.conditions, "search": search})
     assert ("search: auto" in comparability(own, other, Purpose.MODELS).sentence) is told
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "names", "told"),
+    [
+        ("a", "b", "xy", "recorded web: a → b"), ("a", "b", "xx", "recorded web: a → b"),
+        ("a", "", "xy", "search: replay:x → replay:y"), ("", "b", "xy", "search: replay:x → replay:y"),
+    ],
+)  # fmt: skip
+def test_recordings_are_compared_where_both_have_one(mine: str, theirs: str, names: str, told: str) -> None:
+    asked = replace(BASE, dataset="bundled", counted={SPEC: {"web_search_base": 1}})
+    one, other = (
+        replace(asked, archives={"web": kept} if kept else {}, **condition(search=f"replay:{name}"))
+        for kept, name in zip((mine, theirs), names, strict=True)
+    )
+    assert told in comparability(one, other, Purpose.MODELS).sentence
 
 
 @pytest.mark.parametrize(("count", "listed"), [(1, "0"), (4, "0 1 2 3"), (5, "0 1 2 also:_3,_4")])
@@ -260,6 +282,18 @@ def test_a_model_without_a_proof_in_the_first_lines_is_learnt_about_later() -> N
     readings.learn([{"id": "parallel_0", "model": "a", "output": [CALL]}], lambda line: ["f"])
     found = readings.transcript({"id": "parallel_1", "model": "a", "output": [WIRED]}, lambda: ["math.add"])
     assert found.underscore_names
+
+
+def test_lines_that_say_all_are_not_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_bfcl.runs.readings.transcript_from_line", pytest.fail)
+    Readings().learn([{"id": "parallel_0", "mode": "fc", "underscore_names": False, "output": [CALL]}], pytest.fail)
+
+
+def test_a_model_that_spells_both_ways_proves_nothing() -> None:
+    readings = Readings()
+    readings.learn([{"id": "parallel_0", "model": "a", "output": [DOTTED, WIRED]}], lambda line: ["math.add"])
+    line = {"id": "parallel_1", "model": "a", "output": [WIRED]}
+    assert not readings.transcript(line, lambda: ["math.add"]).underscore_names
 
 
 STORED = [

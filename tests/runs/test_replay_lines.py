@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.lines import json_line
+from pytest_bfcl.runs.readings import documented_names
 from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.results import result_record
+from pytest_bfcl.runs.wire_names import ENOUGH, spelling_of
 from pytest_bfcl.transcript import Reply, ToolCall
 from tests.runs.samples import conversation, fingerprint, line_of, single
 
@@ -71,6 +74,21 @@ def test_official_files_are_read_in_the_spelling_asked_for(tmp_path: Path) -> No
             assert line["underscore_names"] is underscores
 
 
+def test_the_spelling_of_most_calls_counts_and_some_are_enough() -> None:
+    results = iter([("a", [{"a_b": "{}"}]), *[("a", [{"a.b": "{}"}])] * ENOUGH])
+    found = spelling_of(results, lambda entry_id: ["a.b"])
+    assert (found.underscores, found.dots, len(list(results))) == (1, ENOUGH - 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "names"),
+    [({"function": [{"name": "f"}, {}, "g"]}, ["f", ""]), ({"function": None}, []), ({}, []), (None, []),
+     (Entry(id="a", category="irrelevance", question=[[]], function=[{"name": "f"}]), ["f"])],
+)  # fmt: skip
+def test_names_of_the_functions_that_an_entry_has(entry: object, names: list[str]) -> None:
+    assert documented_names(entry) == names
+
+
 STORED: dict[str, Any] = {"id": "multi_turn_base_1", "mode": "fc", "output": [["a", "b"], ["c"]]}
 
 
@@ -96,3 +114,5 @@ def test_what_outputs_come_to(line: dict[str, Any], texts: list[Any], error: str
     assert [step.reply.text for step in transcript.steps] == texts
     assert transcript.inference_error == error
     assert not transcript.decoded
+    odd = transcript_from_line({"mode": "prompt", **line, "tool_results": 5})
+    assert [step.results for step in odd.steps] == [[]] * len(texts)

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import reasons
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.runs import results
+from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import DamagedLine, json_line, plain
 from pytest_bfcl.runs.results import (
     ResultsFile,
@@ -41,12 +43,23 @@ def test_a_conversation_is_nested_turn_by_turn() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("category", "hops", "told"),
+    [("web_search_base", 3, {"hops": 3}), ("web_search_base", None, {}), ("simple_python", 3, {})],
+)
+def test_hops_are_those_of_web_searches(category: str, hops: int | None, told: dict[str, int]) -> None:
+    entry = Entry(id=f"{category}_1", category=category, question=[[]], num_hops=hops)
+    line = result_record(entry, Transcript(entry.id, category, SPEC, "fc"), Verdict.passed(), Verdict.passed())
+    assert line["extra"] == told
+
+
 @pytest.mark.parametrize("rules", ["official", "corrected"])
 def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
     entry, transcript = conversation()
     official, corrected = Verdict.wrong(reasons.STATE), Verdict.passed()
     record = result_record(entry, transcript, official, corrected, corrected_rules=("C1", "C17"), rules=rules)
     assert record["outcome"] == ("failed" if rules == "official" else "passed")
+    assert record["tag"] == ("WRONG_ANSWER" if rules == "official" else None)
     assert record["corrected_outcome"] == "passed"
     assert record["corrected_reason"] == "(C1, C17)"
     assert record["corrected_rules"] == ["C1", "C17"]
@@ -57,6 +70,14 @@ def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
     if rules == "corrected":
         assert record["official_outcome"] == "failed"
         assert record["official_reason"] == "multi_turn:instance_state_mismatch"
+
+
+def test_a_detail_of_words_is_no_result() -> None:
+    """Lines that others write may have it."""
+    worded: Any = {**single(), "detail": "x"}
+    assert problem_of(worded) is None
+    with pytest.raises(ValueError, match='detail is "x", not an object'):
+        results.checked(worded)
 
 
 def write(path: Path, *lines: bytes) -> Path:
@@ -98,6 +119,9 @@ def test_reading_again_gives_the_same_and_sees_what_is_new(tmp_path: Path) -> No
         damaged: list[DamagedLine] = []
         assert list(file.records(damaged.append)) == [first, second]
         assert [line.line for line in damaged] == [2]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results, "checked", pytest.fail)  # once is enough
+        assert list(file.records()) == [first, second]
     with path.open("ab") as lines:
         lines.write(json_line({**first, "outcome": "passed"}) + b'{"id": "simple_python_9"}\n')
     for _ in range(2):

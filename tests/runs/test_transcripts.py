@@ -79,6 +79,9 @@ def test_every_word_is_written_once_and_comes_back_in_order(tmp_path: Path) -> N
         assert found == {"messages": held.messages, "functions": [*TOOLS, {"name": "cd"}]}
     assert Transcripts(tmp_path).load(KEY._replace(repeat=2)) is None
     assert Transcripts(tmp_path / "none").load(KEY) is None
+    with Journal(tmp_path / "bare" / "journal") as bare:
+        bare.record(ReplyKey(*KEY, 0, 0, "0" * 64), DONE)
+    assert Transcripts(tmp_path / "bare").load(KEY) is None, "the reply alone was stored"
 
 
 def test_a_message_that_is_not_the_reply_as_it_came_is_written(tmp_path: Path) -> None:
@@ -156,12 +159,12 @@ def test_lines_that_are_none_are_left_out_and_told(tmp_path: Path) -> None:
     path = tmp_path / "journal" / "main.jsonl"
     path.write_bytes(path.read_bytes()[:-9] + b"\n\n{}\n")
     (tmp_path / "journal" / "odd.jsonl").mkdir()
+    (tmp_path / "journal" / "void.jsonl").symlink_to("nowhere")
     run = Transcripts(tmp_path)
-    assert [(each.path.name, each.line) for each in run.damaged()] == [
-        ("main.jsonl", 3),
-        ("main.jsonl", 5),
-        ("odd.jsonl", 1),
-    ]
+    *found, last = run.damaged()
+    assert [(each.path.name, each.line) for each in found] == [("main.jsonl", 3), ("main.jsonl", 5), ("odd.jsonl", 1)]
+    assert all(each.why for each in found)
+    assert (last.path.name, last.line, last.why) == ("void.jsonl", 1, "No such file or directory")
     for entry in ("a", 'ö"'):
         assert run.load(KEY._replace(entry_id=entry)) == {
             "messages": [ASKED, DONE.as_message(0, 0)],

@@ -105,10 +105,18 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MOST_BYTES", 25)
     with pytest.raises(UsageError, match="more than the right file can have"):
         found(path)
+    size = sum(map(len, FILES.values()))
+    monkeypatch.setattr(unpacking, "MOST_BYTES", size - 1)
+    with pytest.raises(UsageError, match="more than the right file can have"):
+        found(path)
+    monkeypatch.setattr(unpacking, "MOST_BYTES", size)
+    assert found(path) == FILES
     monkeypatch.setattr(unpacking, "MOST_BYTES", 1_000)
     monkeypatch.setattr(unpacking, "MOST_FILES", 1)
     with pytest.raises(UsageError, match="more than 1 result"):
         found(path)
+    monkeypatch.setattr(unpacking, "MOST_FILES", 2)
+    assert found(path) == FILES
 
 
 @pytest.fixture
@@ -141,6 +149,7 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
     monkeypatch.chdir(repository)
     assert not is_packed(Path("gone"))
     size = sum(map(len, FILES.values()))
+    monkeypatch.setattr(unpacking, "MOST_FILES", len(FILES))
     monkeypatch.setattr(unpacking, "MOST_BYTES", size)
     assert found(repository) == FILES
     monkeypatch.setattr(unpacking, "MOST_BYTES", size - 1)
@@ -148,11 +157,19 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
         found(repository)
 
 
+def test_a_name_in_a_revision_that_is_not_taken(repository: Path) -> None:
+    (repository / "a;b_result.json").write_text("{}")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "odd")
+    with pytest.raises(UsageError, match=r"'a;b_result\.json' has a name that is not taken"):
+        found(repository.with_name("repo@HEAD"))
+
+
 @pytest.mark.parametrize(
     ("revision", "told"),
     [
         ("HEAD", "holds no result or score files"),
-        ("nowhere", "git cannot read"),
+        ("nowhere", r"git cannot read \S+: fatal: Needed a single revision"),
         ("--output=x", "is no revision"),
         ("a b", "is no revision"),
     ],
@@ -173,6 +190,10 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
     with pytest.MonkeyPatch.context() as patch, pytest.raises(UsageError, match="there is no git here"):
         patch.setattr(shutil, "which", lambda name: None)
         found(repository)
+    false = shutil.which("false")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(UsageError, match=r"git cannot read \S+: no message"):
+        patch.setattr(shutil, "which", lambda name: false)
+        found(repository)
     assert found(Path(f"{repository}@HEAD~1")) == found(repository) == FILES
     assert not mark.exists()
 
@@ -180,6 +201,8 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
 def test_folders_and_other_files_are_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "a@b").mkdir()
     (tmp_path / "lines.jsonl").write_text("{}\n")
+    (tmp_path / "a@b" / "HEAD").touch()  # half of a bare repository, and here is the other
+    (tmp_path / "objects").mkdir()
     for path in (tmp_path, tmp_path / "a@b", tmp_path / "lines.jsonl", tmp_path / "gone@HEAD"):
         assert not is_packed(path)
         with unpacked(path) as same:

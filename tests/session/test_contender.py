@@ -75,6 +75,8 @@ def test_modes_that_adapters_are_made_in(spec, settled, modes) -> None:
     if contender.switches:
         contender.refused(AdapterError("tools", "no tools"))
     assert made == modes
+    prompted = of(spec, make=lambda mode: Answering(mode="prompt"), settled=settled)
+    assert (prompted.model.mode, prompted.switches) == ("prompt", False), "what asks by prompting has no other mode"
 
 
 def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,10 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
+from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import DoneKey, EarlierParts, done_key, plan_trials, server_facts
-from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates
+from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates, skips_ahead
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.trial import Trial, expected_requests
 from pytest_bfcl.settings import Price, Settings
@@ -176,6 +179,16 @@ def test_of_many_entries_some_are_looked_at_and_a_broken_one_sends_nothing(tmp_p
     )
     (found,) = estimates(trials(open_data(tmp_path), "simple_python"))
     assert found.input_tokens == pytest.approx(2 * LOOKED_AT * size(entries[0]))
+    write_lines(tmp_path / "broken" / "simple_python.jsonl", [question("simple_python_0", function=5)])
+    (nothing,) = estimates(trials(open_data(tmp_path / "broken"), "simple_python"))
+    assert nothing.input_tokens == 0
+
+
+def test_overall_is_claimed_of_all_its_categories() -> None:
+    official: Any = SimpleNamespace(official=True)
+    needed = [*categories_in(OVERALL)]
+    assert list(skips_ahead(needed, lambda category: None, official)) == []
+    assert len(list(skips_ahead(needed[1:], lambda category: None, official))) == 1
 
 
 def test_models_are_told_apart_and_money_where_it_is_known(tmp_path: Path) -> None:

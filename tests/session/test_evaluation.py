@@ -19,8 +19,16 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, FailureTag, UsageError, Verdict
 from pytest_bfcl.runs.results import StoredResults
 from pytest_bfcl.selection.sharding import ShardItem, shard_of
-from pytest_bfcl.session import closing, earlier
-from pytest_bfcl.session.evaluation import RunInterrupted, arun, judged_record, open_data, run, score_lines
+from pytest_bfcl.session import closing, earlier, evaluation
+from pytest_bfcl.session.evaluation import (
+    RunInterrupted,
+    arun,
+    dry_run,
+    judged_record,
+    open_data,
+    run,
+    score_lines,
+)
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
@@ -86,6 +94,14 @@ def test_of_given_entries_those_that_are_selected_run(options: dict[str, Any], c
     found = run(ENTRIES, Answering(), progress=told.append, **options)
     assert sorted(line["id"] for line in found.records) == [f"simple_python_{n}" for n in chosen]
     assert sorted(line["id"] for line in told) == sorted(line["id"] for line in found.records)
+
+
+@pytest.mark.parametrize("official", [True, False])
+def test_official_entries_need_the_texts_of_the_official_data(official: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(evaluation, "open_data", lambda name: (opened.append(name), open_data("bundled"))[1])
+    dry_run([ENTRIES[0], ENTRIES[1].model_copy(update={"official": official})], "oracle:")
+    assert opened == ["official" if official else "bundled"]
 
 
 def test_a_sample_of_given_entries_is_drawn_by_the_seed() -> None:
@@ -190,6 +206,7 @@ def test_an_interrupted_run_gives_what_there_is(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(KeyboardInterrupt) as caught:
         run("bundled", "oracle:")
     assert caught.type is (RunInterrupted if there else KeyboardInterrupt)
+    assert str(caught.value) == ("the run was interrupted" if there else "")
     assert getattr(caught.value, "result", None) == ("the result" if there else None)
 
 

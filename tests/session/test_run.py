@@ -103,6 +103,7 @@ def test_a_run_in_memory_and_one_on_disk_come_to_the_same(tmp_path: Path, kept: 
     filled(run, *(line(name, passed=name != IDS[0]) for name in IDS))
     result = run.result(None, run.exit_code(run.stored_code))
     assert told == IDS
+    assert len(run._held) == (0 if kept else 4), "stored lines are not held, too"
     assert result.counts == {"simple_python": (3, 4)}
     assert result.summary["gate"]["verdict"] == "passed"
     assert (result.exit_code, run.stored_code, result.fingerprint.state) == (0, 1, "finished")
@@ -343,6 +344,13 @@ def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Pa
     assert (again.planned, again.fingerprint().planned) == (4, 4)
     again.release()
     assert (run_at(None).is_part, run_at(None).planned) == (False, 0)
+
+
+def test_the_first_line_opens_the_run(tmp_path: Path) -> None:
+    run = run_at(tmp_path / "run")
+    run.take(line(IDS[0]))
+    assert [each["id"] for each in RunDirectory.open(run.folder).records()] == IDS[:1]
+    run.release()
 
 
 def test_a_switch_is_written_down_at_once(tmp_path: Path) -> None:

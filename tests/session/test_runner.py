@@ -77,6 +77,15 @@ def test_several_contenders_in_one_runner_in_a_loop_of_somebody_else(data: DataS
     assert all(model.closed for model in models)
 
 
+def test_an_entry_is_parsed_once_until_it_is_discarded(data: DataSet) -> None:
+    contender = Contender.of_adapter(Answering(), SETTINGS)
+    runner, (trial, *_) = Runner(data, [contender], SETTINGS), trials(data, contender)
+    first = runner.entry(trial)
+    assert runner.entry(trial) is first
+    runner.discard(trial)
+    assert runner.entry(trial) is not first
+
+
 def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_path: Path) -> None:
     settings = replace(SETTINGS, budget_usd=0.5, price=Price(1000.0, 1000.0))
     model = Answering(seconds=0.05)
@@ -180,6 +189,11 @@ def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> 
     assert found == {"own:broken@fc": ["error"] * 6, "own:fine@fc": ["passed"] * 6}
     assert len([note for note in notes if "own:broken@fc is asked no more" in note and "http://here/v1" in note]) == 1
     assert [each.users_trouble.calm for each in contenders] == [False, True]
+    users = [Answering("own:gone@fc"), Answering("own:fine@fc")]
+    contenders = [Contender.of_adapter(model, SETTINGS) for model in users]
+    contenders[0].users_trouble.reason = "it is gone"
+    assert "not sent: it is gone" in asyncio.run(lines_of(data, *contenders))[0]["detail"]["error"]
+    assert [len(model.asked) for model in users] == [0, 6]
     gone: list[Any] = [SimpleNamespace(label=name, broken=lambda why=why: why) for name, why in (("a", "x"), ("b", ""))]
     for told in (gone, gone[:1]):  # a model alone ends the run, which says why
         notes.clear()

@@ -127,7 +127,7 @@ def test_a_sinks_trouble_is_said_once_and_changes_nothing(
         monkeypatch.setattr(sinks, "MOST_WAITING", 1)
     kept = Kept(trouble)
     install(monkeypatch, kept)
-    result = asked(out=tmp_path / "run")
+    result = asked(out=tmp_path / "mine")
     assert plain(result) == plain(without)
     assert (result.exit_code, result.stopped) == (without.exit_code, without.stopped)
     told = [note for note in result.notes if note.startswith("sink ")]
@@ -139,7 +139,7 @@ def test_a_sinks_trouble_is_said_once_and_changes_nothing(
         assert (len(kept.lines), kept.summary) == (20, result.summary)
     if trouble == "":
         assert {line["id"] for line in kept.lines} == {line["id"] for line in result.records}
-        assert (kept.run.name, kept.run.planned, kept.summary) == ("run", len(kept.lines), result.summary)
+        assert (kept.run.name, kept.run.planned, kept.summary) == ("mine", len(kept.lines), result.summary)
         assert kept.run.facts["dataset"]["name"] == "bundled"
 
 
@@ -216,3 +216,5 @@ def test_a_line_without_a_reply_opens_the_sinks_too(seeing: Seeing) -> None:
     worker = run_at(None, settings=Settings(sinks=("mine",)))
     worker._writes = False
     assert worker.on_answer is None, "only the process that stores lines tells of replies"
+    filled(worker, line(IDS[0]))
+    assert seeing.kinds.count("opened") == 1, "and of lines"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import dry_run, open_data, run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
+from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.session.whole_run import INTERRUPTED, NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
 from tests.plugin.conftest import question, write_lines
@@ -205,6 +207,11 @@ def test_a_gate_that_no_run_can_meet_is_refused_first(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_gate_on_data_that_nobody_named_is_refused() -> None:
+    with pytest.raises(UsageError, match="a gate needs to know its data"):
+        dry_run("auto", "oracle:", gates=GateOptions(fail_under=["simple_python=1"]))
+
+
 @pytest.mark.parametrize(
     ("method", "kind", "stopped"),
     [("append", "storage", "no space left"), ("write_summary", "storage", "no space left"), ("append", "data", None)],
@@ -224,6 +231,30 @@ def test_what_cannot_be_kept_stops_the_run(
     found = run("bundled", "oracle:", out=tmp_path / "run", **PICKED)
     assert (found.stopped, found.exit_code) == (stopped, STOPPED)
     assert found.fingerprint.state == ("finished" if method == "write_summary" else "stopped:no space left")
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_an_interruption_of_the_end_waits_no_more_and_closes_all(
+    twice: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a run that is over, and of one that Ctrl-C stopped before."""
+    waited, close = list[bool](), Runner.aclose
+
+    async def aclose(self: Runner, *, interrupted: bool = False) -> None:
+        waited.append(interrupted)
+        if len(waited) == 1:
+            raise asyncio.CancelledError
+        await close(self)
+
+    def interrupt(line: Any) -> None:
+        if twice:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Runner, "aclose", aclose)
+    with pytest.raises(KeyboardInterrupt if twice else asyncio.CancelledError):
+        run("bundled", "oracle:", out=tmp_path, progress=interrupt, **PICKED)
+    assert waited == [twice, False]
+    assert RunDirectory.open(tmp_path).fingerprint.state == (f"stopped:{INTERRUPTED}" if twice else "finished")
 
 
 @pytest.mark.parametrize("transforms", [(), ("whitespace",)])
@@ -253,16 +284,33 @@ def test_problems_are_told_of_the_categories_that_run(tmp_path: Path, selection:
     assert len(found.problems) == len(told)
 
 
-@pytest.mark.parametrize("names", [["simple_python_1"], []])
+@pytest.mark.parametrize("names", [["simple_python_1", "simple_python_2"], []])
 def test_only_a_run_that_never_had_anything_leaves_no_directory(
     tmp_path: Path, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed, close = list[Any](), Runner.aclose
     monkeypatch.setattr(Runner, "aclose", lambda self, **how: (closed.append(self), close(self, **how))[1])
+    rooms, ready = list[int](), Runner.ready
+    monkeypatch.setattr(Runner, "ready", lambda self, room: (rooms.append(room), ready(self, room))[1])
     for _ in range(2):
         found = run("bundled", "oracle:", out=tmp_path / "run", ids=names)
         assert (found.path, found.exit_code) == ((tmp_path / "run", 0) if names else (None, NOTHING_SELECTED))
     assert ((tmp_path / "run").exists(), len(closed)) == (bool(names), 2)
+    assert rooms == [2, 1] * bool(names), "room for one request, even if none is left"
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_only_what_is_wrong_with_own_entries_is_a_problem_of_the_data(
+    own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(trial: Trial) -> Any:
+        raise HarnessError("data", "it is broken")
+
+    monkeypatch.setattr(Trial, "load", broken)
+    path = write_lines(tmp_path / "own.jsonl", [question("simple_python_1")])
+    found = run(path if own else "bundled", "oracle:", ids=["simple_python_1"])
+    assert [line["reason"] for line in found.records] == ["harness:data"]
+    assert found.problems == (("it is broken",) if own else ())
 
 
 @pytest.mark.parametrize(
