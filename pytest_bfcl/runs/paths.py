@@ -41,9 +41,15 @@ def files_named(root: Path, *patterns: str) -> Iterator[Path]:
 def is_below(root: Path, path: Path) -> bool:
     """Whether a path is in a folder after all links are followed."""
     try:
-        return path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError):  # a link to itself
+        inside, folder = os.path.realpath(path), os.path.realpath(root)
+        if os.path.commonpath((inside, folder)) != folder:
+            return False
+        os.stat(inside)
+    except ValueError:  # on another drive
         return False
+    except OSError as error:  # what is not there yet may be written
+        return error.errno != errno.ELOOP
+    return True
 
 
 def below(root: Path, path: Path) -> Path:

@@ -158,7 +158,7 @@ class Pages:
         found: list[Sequence[str | Cell]] = []
         data = self.store.data_of(listed)
         for other, there in self.store.rows_of(row.id, at_once=True):
-            if len(found) == MOST_BESIDE * 4:
+            if len(found) == MOST_BESIDE:  # the entry's own page has all runs
                 break
             if (other is listed and there.number == row.number) or self.store.data_of(other) != data:
                 continue
