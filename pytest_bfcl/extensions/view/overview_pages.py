@@ -229,7 +229,7 @@ class OverviewPages:
 
     def _entry_of(self, entry_id: str) -> str:
         """The link from an audit to an entry; in a static site only to one that a run has."""
-        if self.links.static and not self.store.rows_of(entry_id):
+        if self.links.static and not any(self.store.rows_of(entry_id)):
             return ""
         return "../" + self.links.beside(entry_id)
 

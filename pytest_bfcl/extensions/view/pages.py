@@ -197,7 +197,7 @@ class Pages:
 
     def beside_part(self, entry_id: str, only: Sequence[str] = ()) -> tuple[str, Markup]:
         """Title and body of an entry in all runs or in the named ones."""
-        rows = self.store.rows_of(entry_id, set(only) or None)
+        rows = list(self.store.rows_of(entry_id, set(only) or None))
         notes = [f"{len(rows) - MOST_BESIDE} more answers are not shown"] if len(rows) > MOST_BESIDE else []
         rows = (sorted(rows, key=lambda found: only.index(found[0].name)) if only else rows)[:MOST_BESIDE]
         by_data: dict[str, list[tuple[ListedRun, Row]]] = {}

@@ -9,7 +9,7 @@ import contextlib
 import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -206,17 +206,17 @@ class Store:
 
     def rows_of(
         self, entry_id: str, only: Container[str] | None = None, *, at_once: bool = False
-    ) -> list[tuple[ListedRun, Row]]:
+    ) -> Iterator[tuple[ListedRun, Row]]:
         """The readable lines of one entry in all runs (or the named ones), in the order of the folders.
 
         ``at_once``: only of runs whose index is available.
         """
-        found: list[tuple[ListedRun, Row]] = []
         for listed in self.runs.listed:
             if (only is None or listed.name in only) and (listed.indexed or not at_once):
+                rows: Iterable[Row] = ()
                 with contextlib.suppress(UsageError, OSError):  # its summary says what is wrong with it
-                    found += [(listed, row) for row in listed.index.of_entry(entry_id)]
-        return found
+                    rows = listed.index.of_entry(entry_id)
+                yield from ((listed, row) for row in rows)
 
     def entry_of(self, name: str) -> str | None:
         """The id of an entry by the name of its page (`safe_id`)."""
