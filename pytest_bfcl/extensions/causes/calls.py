@@ -54,8 +54,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
-        for feature, kind in (("objects", dict), ("lists", list), ("nested", dict | list)):
-            here[feature] = any(isinstance(value, kind) and value for value in due.said.values())
+        here |= shapes_of([due])
         here["names"] = len({each.name for each in turn.due})
         here["parameters"] = len(case.properties(due.name))
         here |= {"last call": due_at == len(turn.due) - 1, "given": len(due.said), "written": len(written(due.said)[0])}
@@ -113,6 +112,12 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)
         if inner is not None:
             yield from of_arguments(of, inner, at, here)
+
+
+def shapes_of(due: list[Due]) -> Features:
+    """Whether expected calls have lists, objects, or either."""
+    kinds = {type(value) for each in due for value in each.said.values() if value}
+    return {"lists": list in kinds, "objects": dict in kinds, "nested": not kinds.isdisjoint((list, dict))}
 
 
 def _accepts(due: Due, given: dict[str, Any]) -> bool:

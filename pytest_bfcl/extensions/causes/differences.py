@@ -13,7 +13,15 @@ from typing import Any
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.endpoints.faults import is_overflow
-from pytest_bfcl.extensions.causes.calls import Gap, calls_inside, is_earlier, joined_calls, of_calls, strange_call
+from pytest_bfcl.extensions.causes.calls import (
+    Gap,
+    calls_inside,
+    is_earlier,
+    joined_calls,
+    of_calls,
+    shapes_of,
+    strange_call,
+)
 from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
 from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, Why, drop_all, restore
 from pytest_bfcl.extensions.causes.raw import lost_piece
@@ -57,15 +65,12 @@ class Elsewhere:
         self.gap = _gap(cases)
         self._cases = cases
         self._names: set[str] = set()
-        self._answers: defaultdict[str, set[str]] = defaultdict(set)
-        self._owners: defaultdict[str, list[int]] = defaultdict(list)
-        for place, case in enumerate(cases):
+        self._answers: defaultdict[str, list[tuple[str, Case]]] = defaultdict(list)
+        for case in cases:
             self._names.update(case.wires)
             for number, turn in enumerate(case.turns):
                 if (answer := _answer((due.name, due.said) for due in turn.due)) is not None:
-                    self._answers[answer].add(_question(case, number))
-                    self._owners[answer].append(place)
-        self._at = {id(case): number for number, case in enumerate(cases)}
+                    self._answers[answer].append((_question(case, number), case))
         self._whole: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for case in cases:
             if len(case.turns) > 1:
@@ -107,12 +112,12 @@ class Elsewhere:
         """Which reply of another request it is, if that is known."""
         if self._said[_said(turn)] >= AGAIN:
             return "the same one again and again"
-        answer, mine = _answer((call.name, call.given) for call in turn.steps[0]), self._at[id(case)]
-        others = self._owners.get(answer or "", ())
-        for beside, told in ((mine + 1, "that of the next entry"), (mine - 1, "that of the entry before")):
-            if beside in others:
-                return told
-        alike = any(self._cases[each].wires.keys() == case.wires.keys() for each in others)
+        answer = _answer((call.name, call.given) for call in turn.steps[0])
+        others = [other for _, other in self._answers.get(answer or "", ())]
+        orders = {other.order - case.order for other in others}
+        if orders & {1, -1}:
+            return "that of the next entry" if 1 in orders else "that of the entry before"
+        alike = any(other.wires.keys() == case.wires.keys() for other in others)
         return "those of entries with the same tools" if alike else ""
 
     def has(self, case: Case, turn: Turn) -> bool:
@@ -130,7 +135,7 @@ class Elsewhere:
         if answer is None or answer == _answer((due.name, due.said) for due in turn.due):
             return False
         asked = {_question(case, number) for number in range(len(case.turns))}
-        return answer in self._answers and not asked & self._answers[answer]
+        return answer in self._answers and asked.isdisjoint(question for question, _ in self._answers[answer])
 
 
 def _answer(calls: Iterable[tuple[str, object]]) -> str | None:
@@ -335,9 +340,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
         "name length": max((len(due.name) for due in turn.due), default=0),
         "takes objects": not kinds.isdisjoint(("object", "dict")),
         "takes lists": not kinds.isdisjoint(("array", "list", "tuple")),
-        "lists": any(isinstance(value, list) and value for due in turn.due for value in due.said.values()),
-        "objects": any(isinstance(value, dict) and value for due in turn.due for value in due.said.values()),
-        "nested": any(isinstance(value, dict | list) and value for due in turn.due for value in due.said.values()),
+        **shapes_of(turn.due),
         "name signs": "with underscores" if any("_" in each for each in names) else "without underscores",
         "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
     }

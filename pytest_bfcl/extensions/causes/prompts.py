@@ -139,8 +139,8 @@ def _window(cases: Sequence[Case]) -> int:
 
 def _few_tools(cases: Sequence[Case]) -> str:
     """The proof that requests with many tools have the tokens of some of them only; else empty."""
-    rows = [(len(case.entry.function), _first_request(case)) for case in cases if case.transcript.mode == "fc"]
-    rows = [(number, row) for number, row in rows if row[1]]
+    told = [each for each in cases if each.transcript.mode == "fc" and each.transcript.first_reply.input_tokens]
+    rows = [(len(case.entry.function), _first_request(case)) for case in told[:: max(1, len(told) // MOST_CASES)]]
     for most in MOST_TOOLS:
         few = [row for number, row in rows if number <= most]
         many = [row for number, row in rows if number > most]
