@@ -139,6 +139,7 @@ class Pages:
             "more",
             nav=list(self._entry_keys(opened, page, row, against)),
             others=[] if self.links.static else self._others(listed, row),
+            most=MOST_BESIDE,
             static=self.links.static,
             beside=self.links.up_from_entry + self.links.beside(row.id),
             exchanges=sent,
@@ -158,7 +159,7 @@ class Pages:
         found: list[Sequence[str | Cell]] = []
         data = self.store.data_of(listed)
         for other, there in self.store.rows_of(row.id, at_once=True):
-            if len(found) == MOST_BESIDE:  # the entry's own page has all runs
+            if len(found) == MOST_BESIDE:  # said below the list
                 break
             if (other is listed and there.number == row.number) or self.store.data_of(other) != data:
                 continue
