@@ -27,7 +27,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
     absent = [key for key in due.said if key not in given and key not in due.optional]
     strange = [key for key in given if key not in due.accepted]
     renamed = _renamed(absent, [each for each in strange if each not in properties], due, given, order)
-    keys = list(due.said)
+    keys, before = list(due.said), _call_before(of)
     for position, key in enumerate(keys):
         about = {
             **here, "first": position == 0, "last": position == len(keys) - 1, "nth": position + 1,
@@ -37,7 +37,9 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             "kind": _kind_word(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
             "numeric": isinstance(due.said[key], int | float) and not isinstance(due.said[key], bool),
             "argument": key, "word": _last_word(key), "alone": len(keys) == 1, "empty": not due.said[key],
+            "words of name": _words_of(key),
             "first of enum": _is_first(properties.get(key), due.said[key]),
+            "as before": before is not None and key in before.said and before.said[key] == due.said[key],
         }  # fmt: skip
         within = of._replace(key=key)
         if key in renamed:
@@ -48,6 +50,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             yield Place("key", "", about, why, rename(at, renamed[key], key), at, key, str(renamed[key]), within)
         elif key not in given and key not in due.optional:
             lost: Why = (("key_lost", ""),) if given else (("no_arguments", ""), ("key_lost", ""))
+            lost = (("elided", ""), *lost) if about["as before"] else lost
             yield Place("key", "", about, lost, set_value(at, (key,), due.said[key]), at, key, of=within)
         elif key in given or key in due.optional:
             yield Place("key", "", about, at=at, due=key, of=within)
@@ -83,6 +86,12 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             yield Place("extra", "", {**here, "argument": key})
     if not strange:
         yield Place("extra", "", here)
+
+
+def _call_before(of: Context) -> Due | None:
+    """The expected call before one, in its turn or in an earlier one."""
+    calls = of.turn.due[: of.nth] or [due for turn in of.case.turns[: of.number] for due in turn.due]
+    return calls[-1] if calls else None
 
 
 def _renamed(
@@ -136,6 +145,10 @@ def _is_first(schema: object, value: object) -> bool:
 
 def _last_word(name: str) -> str:
     return str((re.findall(r"[A-Z]?[a-z]+", name) or [name])[-1]).lower()
+
+
+def _words_of(name: str) -> frozenset[str]:
+    return frozenset(each.lower() for each in re.findall(r"[A-Z]?[a-z]+", name))
 
 
 def _word(schema: object, key: str) -> object:
@@ -226,8 +239,11 @@ def _of_text(value: Any) -> Features:
     return {
         "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
         "beyond ASCII": not value.isascii(), "capitals": value.isupper(),
-        "begins": _class_of(value[:1]),
+        "begins": _class_of(value[:1]), "mixed": _MIXED.fullmatch(value) is not None,
     }  # fmt: skip
+
+
+_MIXED = re.compile(r"(?=.{0,200}\d)(?=.{0,200}[^\W\d_])[\w#.:/-]{1,200}")
 
 
 def _class_of(letter: str) -> str:

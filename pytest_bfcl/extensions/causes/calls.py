@@ -56,6 +56,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
         here |= shapes_of([due])
         here["names"] = len({each.name for each in turn.due})
+        here["nth of function"] = _before(case, number, due_at)
         here["parameters"] = len(case.properties(due.name))
         here |= {"last call": due_at == len(turn.due) - 1, "given": len(due.said), "written": len(written(due.said)[0])}
         of = Context(case, turn, number, due_at)
@@ -69,7 +70,8 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             relation, inner = Relation("positional"), listed
         elif gap is not None and lacks(call.raw, due.said, gap):
             begin, length = gap
-            gone = ("json_gap", f"{begin + 1} to {begin + length}") if begin else ("json_begin_cut", "")
+            lost = ("json_begin_cut", f"always {length} letters") if length > 2 else ("json_begin_cut", "")
+            gone = ("json_gap", f"{begin + 1} to {begin + length}") if begin else lost
             relation, inner = Relation(*gone), None
         elif call.given is None and inner is None:
             relation = next(filter(None, (masked(call.raw, text) for text in written(due.said))), relation)
@@ -112,6 +114,12 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)
         if inner is not None:
             yield from of_arguments(of, inner, at, here)
+
+
+def _before(case: Case, number: int, nth: int) -> int:
+    """The expected calls of the same function before one, in all turns."""
+    every = [*(due for turn in case.turns[:number] for due in turn.due), *case.turns[number].due[:nth]]
+    return sum(each.name == case.turns[number].due[nth].name for each in every)
 
 
 def shapes_of(due: list[Due]) -> Features:
@@ -269,7 +277,6 @@ def _counts(
     due, left = turn.due, [d for d in range(len(turn.due)) if d not in pairs.values()]
     over = [n for n in range(len(places)) if n not in pairs]
     here = {**about, "due": len(due), "made": len(places)}
-    here["one function"] = len(due) > 1 and len({each.name for each in due}) == 1
     if not left and not over:
         order = [pairs[n] for n in sorted(pairs)]
         turned = case.entry.row.checker == "state" and order != sorted(order)

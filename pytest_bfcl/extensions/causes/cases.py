@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -74,6 +75,8 @@ class Case:
     passed: bool
     order: int = 0
     """Its position among the run's lines."""
+    times: int = 1
+    """Lines that this one stands for."""
 
     @cached_property
     def cluster(self) -> str:
@@ -273,31 +276,42 @@ def _resolved(value: Any) -> Any:
     )
 
 
-@dataclass
-class Cases:
-    """The judged lines of one model with available entries; ``missing`` counts the others."""
+MOST_FAILED, MOST_RIGHT, FOR_A_FAILED = 6_000, range(240, 1_001), 6
+"""Failed lines that are read, from the start of a run; right ones, least and most, and as many for each failed one."""
 
-    found: list[Case] = field(default_factory=list)
-    missing: int = 0
 
-    @classmethod
-    def of(cls, lines: list[Fields], find: Any) -> Cases:
-        """``find``: id → entry, or ``None``."""
-        cases = cls()
-        for order, line in enumerate(lines):
-            entry = _entry(line, find)
-            try:
-                transcript = transcript_from_line(line)
-            except BenchmarkError:
-                entry = None
-            if entry is None:
-                cases.missing += 1
-            else:
-                cases.found.append(Case(line, entry, transcript, line.get("outcome") == "passed", order))
-        return cases
+def _chosen(lines: Sequence[Fields]) -> Iterator[tuple[int, Fields, int]]:
+    """Failed lines, and right ones with the number of lines that each stands for: they only tell what is usual.
 
-    def __iter__(self) -> Iterator[Case]:
-        return iter(self.found)
+    They are evenly chosen from each category, as small ones would be represented by chance.
+    """
+    right = Counter(str(line.get("category")) for line in lines if line.get("outcome") == "passed")
+    failed = len(lines) - right.total()
+    of_each = min(max(FOR_A_FAILED * failed, MOST_RIGHT[0]), MOST_RIGHT[-1]) // max(1, len(right))
+    seen = Counter[str]()
+    for order, line in enumerate(lines):
+        if line.get("outcome") != "passed":
+            seen[""] += 1
+            if seen[""] <= MOST_FAILED:
+                yield order, line, 1
+            continue
+        category = str(line.get("category"))
+        each_for = -(-right[category] // max(1, of_each))
+        if seen[category] % each_for == 0:
+            yield order, line, min(each_for, right[category] - seen[category])
+        seen[category] += 1
+
+
+def cases_of(lines: Sequence[Fields], find: Any) -> Iterator[Case]:
+    """The judged lines of one model, of those with entries. ``find``: id → entry, or ``None``."""
+    for order, line, times in _chosen(lines):
+        entry = _entry(line, find)
+        try:
+            transcript = transcript_from_line(line)
+        except BenchmarkError:
+            continue
+        if entry is not None:
+            yield Case(line, entry, transcript, line.get("outcome") == "passed", order, times)
 
 
 def _entry(line: Fields, find: Any) -> Entry | None:

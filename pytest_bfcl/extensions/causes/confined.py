@@ -90,6 +90,11 @@ _WORDS = {
     "given": "in calls of {side} {value} arguments",
     "written": "in calls whose arguments are {longer} {value} characters",
     "inside": "those inside {value}",
+    "mixed": "texts of letters and digits without blanks",
+    "words of name": "those with {value} in their names",
+    "tools before": "where an entry before had the same tools",
+    "served": "in replies of the version `{value}`",
+    "nth of function": "in calls {after} {value} of one function",
 }
 _COUNTED = frozenset(
     (
@@ -113,6 +118,7 @@ _COUNTED = frozenset(
         "name length",
         "given",
         "written",
+        "nth of function",
     )
 )
 
@@ -124,7 +130,9 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 
 
 _SEVERAL = ("argument", "inside", "category")
-MOST_NAMES, SEVERAL = 3, 0.01
+_OF_NAMES = "words of name"
+"""The feature with several values: those that redaction goes by."""
+MOST_NAMES, SEVERAL = 5, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 
 
@@ -146,16 +154,19 @@ class Where(NamedTuple):
     def holds(self, features: dict[str, Any]) -> bool:
         """Whether a place is inside."""
         told = features.get(self.feature)
+        if self.feature == _OF_NAMES:
+            return told is not None and not told.isdisjoint(self.value)
         if self.feature not in _COUNTED:
             return told in self.value if isinstance(self.value, tuple) else bool(told == self.value)
         return isinstance(told, int | float) and (told > self.value if self.more else told <= self.value)
 
     def __str__(self) -> str:
-        zero_based = self.feature in ("turn", "tool", "call", "step", "position")
+        zero_based = self.feature in ("turn", "tool", "call", "step", "position", "nth of function")
         if (told := _FEW.get((self.feature, self.value))) and not self.more:
             return told
         value = self.value + 1 if zero_based else self.value
         value = " or ".join(map(str, value)) if isinstance(value, tuple) else value
+        value = f"`{value.replace(' or ', '` or `')}`" if self.feature == _OF_NAMES else value
         return _WORDS[self.feature].format(
             value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
@@ -224,7 +235,10 @@ def confined(
         found = _best(every, chosen, features=(found.feature,))  # the limit that all of them show
     if found is not None and chosen and rows.total < INSIDE * rows.inside(found).size:
         second = _best(rows.inside(found), False, COVERED_BY_TWO)
-        return Both(found, second) if second is not None and second.feature != found.feature else found
+        if second is None or second.feature == found.feature:
+            return found
+        both = Both(found, second)
+        return both if sum(both.holds(each) for each in rows.hits) >= COVERED * len(rows.hits) else None
     if found is not None or not two or rows.total < LEAST_OF_TWO:
         return found
     tried = sorted(_candidates(rows, COVERED_BY_TWO), key=lambda each: -each[0])[:MOST_FIRST]
@@ -289,6 +303,9 @@ def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, in
 
     Values that fewer than ``enough`` differences have are not counted over all rows.
     """
+    if feature == _OF_NAMES:
+        yield from _named_with(rows)
+        return
     told = Counter([features.get(feature) for features in rows.hits])
     if feature not in _COUNTED:
         for value, count in told.items():
@@ -316,6 +333,25 @@ def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, in
         inside += told[value] * rows.of_hits + beside[value] * rows.of_others
         yield Where(feature, value), inside, hits
         yield Where(feature, value, True), whole - inside, whole_hits - hits
+
+
+def _named_with(rows: Rows) -> Iterator[tuple[Where, int, int]]:
+    """The words that the names of most arguments with a difference have, of few others; the most frequent first."""
+    hits, others = ([told for each in some if (told := each.get(_OF_NAMES))] for some in rows[:2])
+    beside = Counter(word for told in others for word in told)
+    words: list[str] = []
+    inside = found = 0
+    while hits and len(words) < MOST_NAMES:
+        counted = Counter(word for told in hits for word in told)
+        word = max(counted, key=lambda each: (counted[each] * rows.of_hits - beside[each] * rows.of_others, each))
+        if counted[word] * rows.of_hits < INSIDE * (counted[word] * rows.of_hits + beside[word] * rows.of_others):
+            break
+        words.append(word)
+        found += counted[word] * rows.of_hits
+        inside += counted[word] * rows.of_hits + beside[word] * rows.of_others
+        hits = [told for told in hits if word not in told]
+    if len(words) > 1:
+        yield Where(_OF_NAMES, tuple(words)), inside, found
 
 
 # -- where it could be seen -----------------------------------------------------------------------------------------
@@ -350,6 +386,10 @@ _JOINED = frozenset((
 _SHOWN = {told: shown for told, shown, _ in ENCODINGS}
 
 
+_SHORT = 2
+"""Letters of a text that a mask may leave as they are."""
+
+
 def _due_over(number: int) -> Callable[[Place], bool]:
     return lambda place: int(place.features.get("due", 1)) > number
 
@@ -365,12 +405,14 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "digits": lambda place: bool(place.features.get("digits")),
     "date_order": lambda place: _DATE.search(str(place.due)) is not None,
     "date_format": lambda place: re.search(r"\d\D\d", str(place.due)) is not None,
+    "elided": lambda place: bool(place.features.get("as before")),
     "enum_first": lambda place: place.features.get("enum") is True and not place.features.get("first of enum"),
     "zeros": lambda place: bool(place.features.get("digits")),
     "json_cut": has_arguments,
     "flattened": lambda place: bool(place.features.get("objects")),
     "spread": lambda place: bool(place.features.get("lists")),
     "name_of_other": lambda place: place.features.get("names", 1) > 1 or place.features.get("tools", 1) > 1,
+    "masked": lambda place: len(str(place.due)) > _SHORT,
     "merged": _due_over(1),
     "arguments_of_other": _due_over(1),
     "swapped": lambda place: not place.features.get("alone"),

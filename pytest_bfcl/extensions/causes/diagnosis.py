@@ -32,8 +32,6 @@ SOME_REPLICAS = 0.08, 0.55
 """Causes of whole replies, besides those of names and texts of arguments; the shares of places that one of several
 servers may have.
 """
-MOST_LINES = 6_000
-"""Most lines that are searched for causes, from the start of a run."""
 UNEXPLAINED = "unexplained"
 
 Find = Callable[[str], "Entry | None"]
@@ -216,7 +214,7 @@ def _of_model(
     found.keys = {_trial(line): "" for line in lines if line["outcome"] == "passed"}
     left = [line for line in lines if line["outcome"] != "passed"]
     mode = str(lines[0].get("mode"))
-    for cause in _causes(lines[:MOST_LINES], find) if left and find is not None else []:
+    for cause in _causes(lines, find) if left and find is not None else []:
         taken = [case.line for case in cause.entries or cause.together]
         name = cause.key
         same = sum(row.name.partition("-")[0] == name for row in found.rows)
@@ -242,12 +240,12 @@ def _of_model(
 
 
 def _causes(lines: list[Fields], find: Find | None) -> list[Cause]:
-    from pytest_bfcl.extensions.causes.cases import Cases
+    from pytest_bfcl.extensions.causes.cases import cases_of
     from pytest_bfcl.extensions.causes.search import causes_of
 
     assert find is not None
     with fewer_collections():  # places of all entries live until the end
-        return causes_of(Cases.of(lines, find))[0]
+        return causes_of(cases_of(lines, find))[0]
 
 
 def _proof(cause: Cause) -> str:

@@ -26,7 +26,7 @@ from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
 from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, Why, drop_all, restore
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, repeated, script_of
-from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text, what_is_around
+from pytest_bfcl.extensions.causes.written import OWN, calls_in, calls_of_text, what_is_around
 
 REFUSED = re.compile(
     r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b(?! wait).{0,40}\b"
@@ -66,8 +66,10 @@ class Elsewhere:
         self._cases = cases
         self._names: set[str] = set()
         self._answers: defaultdict[str, list[tuple[str, Case]]] = defaultdict(list)
+        self._first: dict[frozenset[str], int] = {}
         for case in cases:
             self._names.update(case.wires)
+            self._first.setdefault(frozenset(case.wires), case.order)
             for number, turn in enumerate(case.turns):
                 if (answer := _answer((due.name, due.said) for due in turn.due)) is not None:
                     self._answers[answer].append((_question(case, number), case))
@@ -77,9 +79,8 @@ class Elsewhere:
                 self._whole[_expected(case)][case.entry.category] = None
         made = [(case, turn) for case in cases for turn in case.turns if any(turn.steps)]
         strange = [(case, turn) for case, turn in made if not case.passed and self._has(case, turn)]
-        self._mixed = len({id(case) for case, _ in strange}) >= max(
-            LEAST_MIXED, MIXED * len({id(case) for case, _ in made})
-        )
+        times = {id(case): case.times for case, _ in made}
+        self._mixed = len({id(case) for case, _ in strange}) >= max(LEAST_MIXED, MIXED * sum(times.values()))
         self._said = Counter(_said(turn) for _, turn in strange)
 
     @cached_property
@@ -98,6 +99,10 @@ class Elsewhere:
             return False
         strange = len([each for each in words if each not in self._words])
         return script != "LATIN" or (len(words) >= LEAST_WORDS and strange >= FOREIGN * len(words))
+
+    def is_offered_again(self, case: Case) -> bool:
+        """Whether an entry before had the same tools."""
+        return self._first[frozenset(case.wires)] < case.order
 
     def twin_of(self, case: Case) -> str:
         """The category of another entry whose right answers, turn by turn, a wrong conversation has; empty without."""
@@ -172,7 +177,7 @@ _KNOWN_AGAIN = 20
 
 def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     """Every place of a case. Never raises for a model's text."""
-    found = Found(case, _features(case))
+    found = Found(case, {**_features(case), "tools before": elsewhere.is_offered_again(case)})
     ending = _ENDINGS.get(str(case.line.get("reason")))
     due_words = case.entry.row.checker == "irrelevance"
     if other := elsewhere.twin_of(case):
@@ -189,7 +194,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
         about = {**found.features, "turn": number, "turn number": "odd" if number % 2 == 0 else "even"}
         about |= _of_due(case, turn)
-        about["prompt"] = _prompt_tokens(case, number)
+        about |= {"prompt": _prompt_tokens(case, number), "served": _fingerprint(case, number)}
         about["added tool"] = any(due.name in later for due in turn.due)
         if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
             tail = [*(call.raw for call in made[-1:]), *([] if made else [_text(case, number)])]
@@ -253,6 +258,15 @@ def _prompt_tokens(case: Case, number: int) -> int | None:
     """The tokens of a turn's first request, where they are known."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
     return steps[0].reply.input_tokens or None if steps else None
+
+
+def _fingerprint(case: Case, number: int) -> str:
+    """The version of the server that gave a turn's first reply, where it told one."""
+    told: Any = case.line.get("served")
+    for at in (number, 0):
+        if isinstance(told, list):
+            told = told[at] if at < len(told) else None
+    return str(told.get("fingerprint") or "") if isinstance(told, dict) else ""
 
 
 def _told(turn: Turn) -> list[tuple[str, Any]]:
@@ -333,6 +347,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
     kinds = {str(each.get("type")) for one in parameters for each in one.values() if isinstance(each, dict)}
     return {
         "due": len(turn.due),
+        "one function": len(turn.due) > 1 and len(set(names)) == 1,
         "arguments": max((len(due.said) for due in turn.due), default=0),
         "last tool": len(case.wires) > 1 and any(due.name == last for due in turn.due),
         "not the last tool": len(case.wires) > 1 and any(due.name != last for due in turn.due),
@@ -398,6 +413,8 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
         found = calls_in(said, case, turn.due) if said else None
         if found is not None:
             told, calls = found
+            if told == OWN and text.endswith("?"):
+                return (("leave", ""),), restore(number, calls)
             if case.transcript.mode == "prompt" and key == "call_in_text":
                 key, told = ("text_notation", told) if told == "ReAct" else ("text_own", "")
             return ((key, told),), restore(number, calls)

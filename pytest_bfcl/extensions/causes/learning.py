@@ -34,7 +34,14 @@ from pytest_bfcl.extensions.causes.programs import (
     of_two,
     of_wrapped,
 )
-from pytest_bfcl.extensions.causes.text_programs import of_dates, of_encodings, of_letters, of_pieces, of_words
+from pytest_bfcl.extensions.causes.text_programs import (
+    of_dates,
+    of_encodings,
+    of_letters,
+    of_pieces,
+    of_spelled,
+    of_words,
+)
 from pytest_bfcl.extensions.causes.turn_programs import LAST_TURN_ONLY, of_turns
 from pytest_bfcl.extensions.causes.values import same
 from pytest_bfcl.extensions.causes.written import of_bare_calls, of_notations
@@ -288,6 +295,7 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])
     texts = [place for place in places if isinstance(place.due, str) and isinstance(place.said, str)]
     yield from of_letters(texts)
+    yield from of_spelled(texts)
     if level == "raw":
         yield from of_split(places)
     elif level != "text":

@@ -16,7 +16,7 @@ import re
 import struct
 import unicodedata
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -65,13 +65,14 @@ def _without(pattern: str, instead: str = "") -> Change:
 _DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 
-def dates_as(form: str) -> Change:
-    """Days of a text in another form of `strftime`."""
+def dates_as(form: str, later: int = 0) -> Change:
+    """Days of a text, or those some days ``later``, in another form of `strftime`."""
 
     def change(text: str) -> str:
         if not _DATE.search(text):
             raise ValueError(text)
-        return _DATE.sub(lambda found: date(*map(int, found.groups())).strftime(form), text)
+        shift = timedelta(later)
+        return _DATE.sub(lambda found: (date(*map(int, found.groups())) + shift).strftime(form), text)
 
     return change
 

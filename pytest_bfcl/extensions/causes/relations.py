@@ -257,7 +257,7 @@ def masked(said: str, due: str) -> Relation | None:
     if not found:
         return None
     kept = "(.+?)".join(re.escape(part) for part in _MASK.split(said))
-    mask = found[0] if found[0][-1:] in "]>}" else found[0][0]
+    mask = re.sub(r"\d+", "N", found[0]) if found[0][-1:] in "]>}" else found[0][0]
     return Relation("masked", mask) if re.fullmatch(kept, due, re.S) else None
 
 
@@ -284,6 +284,10 @@ def _clock(text: str) -> tuple[int, int] | None:
     return (int(found.group(1)) % 12, int(found.group(2) or 0)) if found else None
 
 
+def _of_space(said: str, due: str) -> str:
+    return "broken_lines" if "\n" in said and "\n" not in due else "space"
+
+
 def _digits(said: str, due: str) -> Relation | None:
     """Other digits at the same places, or the same ones in another order."""
     if len(said) != len(due) or said == due or re.sub(r"\d", "#", said) != re.sub(r"\d", "#", due):
@@ -304,6 +308,6 @@ _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
     _style,
     _affixed,
     _cut,
-    lambda said, due: Relation("space") if said.split() == due.split() else None,
+    lambda said, due: Relation(_of_space(said, due)) if said.split() == due.split() else None,
     _digits,
 )

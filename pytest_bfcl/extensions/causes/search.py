@@ -7,7 +7,7 @@ undone. Entries that no undoing makes right stay unexplained.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.cause import KINDS, Cause
@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.causes.confined import COVERED, Both, Where, confine
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
-from pytest_bfcl.extensions.causes.places import Found, Place
+from pytest_bfcl.extensions.causes.places import NOTHING, Found, Place
 from pytest_bfcl.extensions.causes.prompts import read_prompts, tools_lost
 from pytest_bfcl.extensions.causes.proofs import MOSTLY, WORDS, of_data, of_prompts, proved
 
@@ -34,8 +34,6 @@ COMMON = 0.05
 """Shares of the places, or of all differences of the same part and of some places, that a habit must reach."""
 SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
-MOST_RIGHT = 1_000
-"""Right cases, evenly chosen, whose places are compared with those of failed ones."""
 _SLIPS = ("doubled", "refused", "repeated_steps", "empty", "swapped")
 OFTEN_SLIPS = 0.08
 """What models do now and then, and the least share of its places from which on it is no accident."""
@@ -48,7 +46,7 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     known = list(cases)
     compared = [case for case in known if case.entry.row.checker in COMPARED]
     elsewhere = Elsewhere(compared)
-    found = [each for case, times in _weighed(compared) for each in [places_of(case, elsewhere)] * times]
+    found = [each for case in compared for each in [places_of(case, elsewhere)] * case.times]
     prompts = read_prompts(known)
     arrived = prompts.arrived
     named = _named(found, {}, arrived)
@@ -71,17 +69,9 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     return sorted(_joined(causes), key=lambda each: (-len(each.entries), -len(each.together))), left
 
 
-def _weighed(cases: Sequence[Case]) -> Iterator[tuple[Case, int]]:
-    """All failed cases, and right ones with the number of them that each stands for: they only tell what is usual."""
-    right = 0
-    each_for = -(-sum(case.passed for case in cases) // MOST_RIGHT) or 1
-    for case in cases:
-        if not case.passed:
-            yield case, 1
-            continue
-        if right % each_for == 0:
-            yield case, each_for
-        right += 1
+def _is_other(place: Place) -> bool:
+    """Whether a whole is wrong in another way: it may have the rule's difference as well."""
+    return place.said is not NOTHING and place.said != place.due
 
 
 def _joined(causes: Iterable[Cause]) -> list[Cause]:
@@ -168,7 +158,10 @@ def _regular(group: Group) -> Cause | None:
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     mine = {id(place) for _, place in group.shown}
     two = kind.strength != "loose" and not kind.vague and share < MOSTLY and key != "raw_learned"
-    where = confined(group.exposed, mine, chosen=key == "key_lost" or habit, two=two)
+    exposed = group.exposed
+    if key in _OF_WHOLES and share >= RULE:
+        exposed = [(each, place) for each, place in exposed if id(place) in mine or not _is_other(place)]
+    where = confined(exposed, mine, chosen=key == "key_lost" or habit, two=two)
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
         return None
     if key in _SLIPS and where is None and share < OFTEN_SLIPS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -142,17 +142,41 @@ def of_dates(place: Place) -> Iterator[Program]:
         return
     if isinstance(place.said, int):
         yield from _of_days(day, place.said)
+    written = said[found.start() : len(said) - (len(place.due) - found.end())]
+    for later in dict.fromkeys((0, _days_later(day, written))):
+        for form in _forms_of(day + timedelta(later), written):
+            example = (meant := date(2031, 4, 2) + timedelta(later)).strftime(form)
+            if example == str(meant):  # a change of days is told as one
+                continue
+            change, kind = dates_as(form, later), type(place.said)
+            yield Program(
+                f"dates as `{example}` for 2031-04-02", lambda p, c=change, k=kind: k(c(p.due)), 1 + ("%-" in form)
+            )
+
+
+MOST_LATER = 31
+"""Days by which a calendar or time zone may be off."""
+
+
+def _days_later(day: date, written: str) -> int:
+    """By how many days the day in a text is later than the expected one; 0 without one, or if they have little in
+    common.
+    """
+    found = re.search(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)", written)
+    try:
+        later = (date(*map(int, found.groups())) - day).days if found else 0
+    except ValueError:
+        return 0
+    return later if abs(later) <= MOST_LATER else 0
+
+
+def _forms_of(day: date, written: str) -> Iterator[str]:
+    """The forms of `strftime` in which a day is so written."""
     forms = [""]
-    for piece in re.findall(r"[^\W\d_]+|\d+|[\W_]", said[found.start() : len(said) - (len(place.due) - found.end())]):
+    for piece in re.findall(r"[^\W\d_]+|\d+|[\W_]", written):
         codes = [code for code in _CODES if day.strftime(code) == piece]
         forms = [form + code for form in forms for code in codes or [piece.replace("%", "%%")]][:MOST_FORMS]
-    for form in forms:
-        if "%" in form and form != "%Y-%m-%d":
-            read = (lambda p, f=form: int(dates_as(f)(p.due))) if is_number(place.said) else None
-            yield Program(
-                f"dates as `{date(2031, 4, 2).strftime(form)}` for 2031-04-02",
-                read or (lambda p, f=form: dates_as(f)(p.due)), 1 + ("%-" in form),
-            )  # fmt: skip
+    yield from (form for form in forms if "%" in form.replace("%%", ""))
 
 
 def _of_days(day: date, said: int) -> Iterator[Program]:
@@ -220,6 +244,31 @@ def _of_letters(places: Sequence[Place], behind: bool) -> Iterator[Program]:
     for place in places:
         if foretold(program, place) == place.said:
             yield program
+
+
+def of_spelled(places: Sequence[Place]) -> Iterator[Program]:
+    """A map of letters to words, with blanks around them."""
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for place in places:
+        due, said = place.due[:200], place.said[:800]
+        for kind, a, b, c, d in SequenceMatcher(None, due, said, autojunk=False).get_opcodes():
+            words = said[c:d].split()
+            if kind == "replace" and len(words) == b - a:
+                for one, other in zip(due[a:b], words, strict=True):
+                    counted[one][other] += 1
+    known = {one: told.most_common(1)[0][0] for one, told in sorted(counted.items())}
+    spelled = {one: word for one, word in known.items() if len(word) > 1 and word.isalpha() and not one.isalpha()}
+    if len(spelled) < 2:
+        return
+    shown = "`, `".join(f"{one} → {word}" for one, word in [*spelled.items()][:3])
+    program = Program(f"signs are spelled (`{shown}` …)", lambda p: _spelled(p.due, spelled), 2)
+    yield from [program] * sum(foretold(program, place) == place.said for place in places)
+
+
+def _spelled(text: Any, words: Mapping[str, str]) -> Any:
+    if not isinstance(text, str):
+        return NOTHING
+    return " ".join("".join(f" {words[each]} " if each in words else each for each in text).split())
 
 
 _PIECES_OF_TEXT = re.compile(r"[^\W\d_]+|\d+|[\W_]")

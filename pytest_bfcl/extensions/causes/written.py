@@ -23,6 +23,7 @@ from pytest_bfcl.transcript import Call
 
 MOST = 20_000
 """Characters of a text that are searched."""
+OWN = "in a notation of its own"
 _CALL = re.compile(r"\[?\s*([\w.]+)\(.*\)\s*\]?", re.S)
 
 
@@ -45,7 +46,7 @@ def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | N
     if due and due[0].name in text and text.count("{") > text.count("}"):
         return "cut off", due
     if due and any(_is_told(each, text) for each in due):  # others may have been meant to follow the results
-        return "in a notation of its own", due
+        return OWN, due
     return None
 
 

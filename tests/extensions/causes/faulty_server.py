@@ -36,6 +36,7 @@ class Said:
     seen: Any = None
     number: int = 0
     streamed: bool = False
+    version: str | None = None
 
     @cached_property
     def rng(self) -> random.Random:
@@ -138,7 +139,7 @@ class FaultyServer:
             said.finish = "tool_calls" if said.finish == "stop" else said.finish
         tokens = len(json.dumps(said.seen)) // 4
         told = {
-            "id": f"r{self.asked}", "object": "chat.completion", "model": "faulty",
+            "id": f"r{self.asked}", "object": "chat.completion", "model": "faulty", "system_fingerprint": said.version,
             "choices": [{"index": 0, "message": message, "finish_reason": said.finish}],
             "usage": {"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20},
         }  # fmt: skip

@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any
@@ -135,6 +136,49 @@ def _in_markdown(said: Said) -> str:
 
 def _gibberish(said: Said) -> str:
     return "".join(said.rng.choice("abcdefghijklmnopqrstuvwxyzабвгдежз的是不了人我  ") for _ in range(120))
+
+
+def _elided(made: list[list[str]]) -> list[list[str]]:
+    given = [json.loads(text) for _, text in made]
+    kept = [{k: v for k, v in now.items() if before.get(k) != v} for before, now in zip([{}, *given], given)]  # noqa: B905
+    return [[name, json.dumps(told)] for (name, _), told in zip(made, kept, strict=True)]
+
+
+def _as_in_a_table(made: list[list[str]]) -> list[list[str]]:
+    before = [sum(name == other for other, _ in made[:n]) for n, (name, _) in enumerate(made)]
+    given = [json.loads(text) for _, text in made]
+    suffixed = [{f"{k}.{n}" if n else k: v for k, v in each.items()} for n, each in zip(before, given, strict=True)]
+    return [[name, json.dumps(told)] for (name, _), told in zip(made, suffixed, strict=True)]
+
+
+def _as_the_first(made: list[list[str]]) -> list[list[str]]:
+    first = dict(reversed(made))
+    return [[name, first[name]] for name, _ in made]
+
+
+def _spelled(text: str) -> str:
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    return " ".join(re.sub(r"\d", lambda found: f" {words[int(found[0])]} ", text).split())
+
+
+def _one_day_back(day: re.Match[str]) -> str:
+    return f"{date.fromisoformat(day[0]) - timedelta(1)}T22:00:00Z"
+
+
+def _asks_for_leave(said: Said) -> str:
+    name, given = said.calls[0]
+    return f"I would call {name} with {', '.join(f'{k} = {v}' for k, v in json.loads(given).items())}. Shall I go on?"
+
+
+def _bad_version(said: Said) -> None:
+    said.version = f"fp_{said.number % 3}"
+    if said.number % 3 == 1:
+        FAULTS["nested arguments"].bend(said)
+
+
+def _without_secrets(given: dict[str, Any]) -> dict[str, Any]:
+    secret = re.compile("password|token|secret|card")
+    return {k: "*" * len(v) if isinstance(v, str) and secret.search(k) else v for k, v in given.items()}
 
 
 def _nulls(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -315,6 +359,10 @@ def _blank_if_nested(said: Said) -> None:
             return
 
 
+def _in_another_zone(day: re.Match[str]) -> str:
+    return f"{date.fromisoformat(day[0]) - timedelta(1)}T22:00:00Z"
+
+
 def _asks_first(said: Said) -> None:
     """A confirmation is asked for in different words where a call has three arguments."""
     if any(len(json.loads(given)) > 2 for _, given in said.calls):
@@ -493,6 +541,31 @@ FURTHER: Mapping[str, Fault] = {
             instead("This model's maximum context length is 4096 tokens. Please shorten the messages."),
         ), ("overflow",), where="the prompt has more than",
     ),
+    "what is as before left out": Fault(calls(_elided), ("elided",)),
+    "columns of one name": Fault(calls(_as_in_a_table), ("key_suffix",), where="of one function"),
+    "the first arguments again": Fault(
+        calls(_as_the_first), ("reply_learned", "arguments_of_other"), where="one function is due several"
+    ),
+    "digits spelled": Fault(texts(_spelled), ("value_learned",), says="0 → zero"),
+    "the first delta lost": Fault(raw(lambda text: text[4:]), ("json_begin_cut",), says="always 4 letters"),
+    "asks for leave": Fault(
+        only(lambda said: said.entry.row.group == "live", instead(_asks_for_leave)), ("leave",),
+        where="in the group live",
+    ),
+    "days of another zone": Fault(
+        texts(lambda text: re.sub(r"^\d{4}-\d\d-\d\d$", _one_day_back, text)),
+        ("value_learned",), says="2031-04-01T22:00:00Z",
+    ),
+    "identifiers hidden": Fault(
+        texts(lambda text: re.sub(r"^(?=.*\d)(?=.*[A-Za-z])[\w#.:/-]+$", "[REDACTED_ID]", text)),
+        ("masked",), where="letters and digits",
+    ),
+    "secrets hidden": Fault(arguments(_without_secrets), ("masked",), where="`token`"),
+    "texts wrapped": Fault(
+        texts(lambda text: "\n  ".join(textwrap.wrap(text, 16, break_long_words=False))), ("broken_lines",)
+    ),
+    "one version bad": Fault(_bad_version, ("wrapped",), where="in replies of the version `fp_1`"),
+    "numbers in a box": Fault(numbers(lambda value: {"N": str(value)}), ("boxed",), says="`N`"),
     # Mixtures: each is named.
     "extra beside style": Fault(
         both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")
