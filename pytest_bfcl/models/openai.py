@@ -182,7 +182,8 @@ class OpenAIModel:
         if error is not None:
             fault = self._fault(error.status, error.text, answer.headers, tools_sent=tools_sent, inside=True)
             return error.as_ending(fault)
-        return replace(self.api.read(body), first_token_s=answer.first_token_s)
+        reply = self.api.read(body)
+        return reply if answer.first_token_s is None else replace(reply, first_token_s=answer.first_token_s)
 
     def _fault(
         self,
