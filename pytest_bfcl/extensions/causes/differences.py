@@ -418,7 +418,7 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
             if case.transcript.mode == "prompt" and key == "call_in_text":
                 key, told = ("text_notation", told) if told == "ReAct" else ("text_own", "")
             return ((key, told),), restore(number, calls)
-    if not text:
+    if not text or (len(steps) > 1 and not _text(case, number, 1)):  # the first reply was due to call
         bare = [("bare_lost", "")] if steps and not any(due.said for due in turn.due) else []
         lost = [("first_lost", ""), ("last_lost", "")] if steps and not thoughts and len(turn.due) == 1 else []
         return (*bare, ("thoughts" if thoughts else "empty" if steps else "not_asked", ""), *lost), restored

@@ -153,7 +153,9 @@ def _exposed(
             if place.level != "reply" or id(place) in mine or (id(each), place.features.get("turn")) not in here
         ]  # fmt: skip
     could = visible(why)
-    return some if could is None else [(each, place) for each, place in some if id(place) in mine or could(place)]
+    if could is None or sum(could(place) for _, place in shown) < ALIKE * len(shown):  # of another kind than is known
+        return some
+    return [(each, place) for each, place in some if id(place) in mine or could(place)]
 
 
 def share_of_part(group: Group) -> float:
@@ -172,8 +174,9 @@ def common_parameter(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
         return ""
     some: list[str] = []
     most = counted.most_common(MOST_TOLD if "`{told}`" in KINDS[key].title else 1)
-    for told in [each for each, _ in most] if all(each for each, _ in most) else [most[0][0]]:
+    unclear = counted[""]
+    for told in [each for each, _ in most if each]:
         some.append(told)
-        if sum(counted[each] for each in some) >= ALIKE * len(shown):
+        if sum(counted[each] for each in some) >= ALIKE * (len(shown) - unclear) > ALIKE * unclear:
             return "` or `".join(some)
     return ""

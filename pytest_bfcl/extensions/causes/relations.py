@@ -216,6 +216,8 @@ def _dates(said: str, due: str) -> Relation | None:
         place = next(each for each in left if each[1] == number)
         left.remove(place)
         order.append(str(place[0]))
+    if len(set(numbers)) < len(numbers):  # of two equal ones nobody knows which is first
+        return Relation("date_order")
     ordered = "-".join(order[:3])
     return Relation("date_order", _ORDERS.get(ordered, ordered) if re.match(r"\d{4}\D", due) else ordered)
 

@@ -157,7 +157,7 @@ def _regular(group: Group) -> Cause | None:
     entries = {id(each.case) for each, _ in failed}
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     mine = {id(place) for _, place in group.shown}
-    two = kind.strength != "loose" and not kind.vague and share < MOSTLY and key != "raw_learned"
+    two = key == "key_lost" or (kind.strength != "loose" and not kind.vague and share < MOSTLY and key != "raw_learned")
     exposed = group.exposed
     if key in _OF_WHOLES and share >= RULE:
         exposed = [(each, place) for each, place in exposed if id(place) in mine or not _is_other(place)]
@@ -214,7 +214,7 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
         return cause
     alternate = where == Where("turn number", "even")
     later = alternate or (where.feature == "turn" and where.more)
-    if cause.key in _SILENT and later and "earlier turns" not in arrived:
+    if cause.key in ("words", "asked", "refused") and later and "earlier turns" not in arrived:
         kept = where if alternate else None
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed, where=kept)
     if cause.key in _SILENT and where.feature == "added tool":

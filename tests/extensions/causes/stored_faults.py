@@ -161,6 +161,16 @@ def _without_names(lines: Stored) -> Stored:
     return [{name: value for name, value in line.items() if name != "underscore_names"} for line in lines]
 
 
+def _silent(turn: Any) -> Any:
+    """The first reply of a turn has lost its calls; the words at the end are there."""
+    return ["", *turn[1:]] if len(turn) > 1 else turn
+
+
+def _last_arguments_lost(lines: Stored) -> Stored:
+    bent = _arguments(lambda text: json.dumps(dict([*json.loads(text).items()][:-1])))(lines)
+    return [one if one["category"] == "parallel_multiple" else line for one, line in zip(bent, lines, strict=True)]
+
+
 IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "lines shifted": (_shifted, ("mixed_up",)),
     "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut", "raw_learned")),
@@ -208,5 +218,10 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
         lambda lines: [{**line, "output": ""} if "java" in line["category"] else line for line in lines], ("empty",)
     ),
     "names not told": (lambda lines: _without_names(of_calls(_numbers_as_texts)(lines)), ("value_type", "number_text")),
+    "last arguments of a category": (_last_arguments_lost, ("key_lost",)),
+    "nothing in later turns": (_of_turns(lambda turns: [turns[0], *(_silent(turn) for turn in turns[1:])]), ("empty",)),
+    "nothing in odd turns": (
+        _of_turns(lambda turns: [_silent(turn) if n % 2 == 0 else turn for n, turn in enumerate(turns)]), ("empty",)
+    ),
     "lists apart": (_arguments(lambda text: json.dumps(_apart(json.loads(text)))), ("spread",)),
 }  # fmt: skip
