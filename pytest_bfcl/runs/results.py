@@ -142,11 +142,7 @@ def _of_turns(transcript: Transcript) -> Parsed:
 
 
 def _of_one_reply(transcript: Transcript) -> Parsed:
-    first: Step | None = None
-    for turn in transcript.turns:
-        if turn.steps:
-            first = turn.steps[0]
-            break
+    first = next(iter(transcript.steps), None)
     told: Parsed = {
         "output": first and first.reply.output,
         "calls": first and _stored_calls(first),
@@ -255,13 +251,10 @@ class StoredResults(Sequence["ResultLine"]):
 
     def __iter__(self) -> Iterator[ResultLine]:
         places = iter(self._places)
-        at = 0
         with open_regular(self.path) as file:
             for offset, length in zip(places, places, strict=True):
-                if offset != at:
-                    file.seek(offset)
+                file.seek(offset)
                 yield cast(ResultLine, parse_object(file.read(length)))
-                at = offset + length
 
     @overload
     def __getitem__(self, number: int) -> ResultLine: ...

@@ -146,6 +146,9 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
     assert found(Path(f"{repository}@HEAD~1")) == FILES
     git(repository, "clone", "-q", "--bare", str(repository), "bare.git")
     assert found(repository / "bare.git") == FILES
+    (repository / "results.jsonl").touch()
+    assert not is_packed(repository), "its working tree has results"
+    (repository / "results.jsonl").unlink()
     monkeypatch.chdir(repository)
     assert not is_packed(Path("gone"))
     size = sum(map(len, FILES.values()))
