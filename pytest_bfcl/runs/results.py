@@ -142,7 +142,8 @@ def _of_turns(transcript: Transcript) -> Parsed:
 
 
 def _of_one_reply(transcript: Transcript) -> Parsed:
-    first = next(iter(transcript.steps), None)
+    steps = transcript.turns[0].steps if transcript.turns else ()
+    first = steps[0] if steps else None
     told: Parsed = {
         "output": first and first.reply.output,
         "calls": first and _stored_calls(first),

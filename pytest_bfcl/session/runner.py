@@ -286,14 +286,9 @@ class Runner:
                 return spent
         broken: str | None = None
         for contender in self.contenders:
-            found = contender.broken()
-            if found is None:
+            if (broken := contender.broken()) is None:
                 break
-            broken = broken or found
-        else:
-            if broken is not None:
-                return broken
-        return self._unkept or (self._halted() if self._halted is not None else None)
+        return broken or self._unkept or (self._halted() if self._halted is not None else None)
 
     def trouble(self) -> str | None:
         """The current problem of an endpoint while requests wait or are retried; else ``None``."""

@@ -82,6 +82,10 @@ def test_engines_that_do_not_start_leave_no_run(tmp_path: Path, monkeypatch: pyt
         run("bundled", "vllm:m", out=tmp_path / "run", settings=SETTINGS, **PICKED)
     assert fleet.told[-1] == "stop"
     assert not (tmp_path / "run" / "run.json").exists()
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with_engines(monkeypatch)
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        run("bundled", ["vllm:m@fc", "openai:x@fc"], settings=SETTINGS, **PICKED)
 
 
 def test_an_engine_that_ended_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
