@@ -309,7 +309,7 @@ class Runner:
         if drain_s is None:
             spent = any(contender.budget.stop_reason() for contender in self.contenders)
             drain_s = DRAIN_S if spent else 0.0
-        draining = drain_s > 0 and self.store.journals and not self._hurried
+        draining = drain_s and self.store.journals and not self._hurried
         if draining and (journal := self.store.journal) is not None:
             journal.ended = STOPPING
         for contender in self.contenders:

@@ -286,6 +286,7 @@ def test_problems_are_told_of_the_categories_that_run(tmp_path: Path, selection:
     found = dry_run(tmp_path / "own", "oracle:", **selection)
     assert [name for name in ("multiple", "simple_python") for text in found.problems if name in text] == told
     assert len(found.problems) == len(told)
+    assert run(tmp_path / "own", "oracle:", **selection).exit_code == (1 if told else NOTHING_SELECTED)
 
 
 @pytest.mark.parametrize("names", [["simple_python_1", "simple_python_2"], []])
