@@ -269,10 +269,7 @@ class StoredResults(Sequence["ResultLine"]):
 
 
 class ResultsFile:
-    """A ``results.jsonl`` that is read several times: lines are checked once, while size and time stay the same.
-
-    That holds as long as the file keeps its size and time.
-    """
+    """A ``results.jsonl`` that is read several times: lines are checked once, while size and time stay the same."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -282,8 +279,9 @@ class ResultsFile:
 
     def records(self, on_damaged: OnDamaged = unheard) -> Iterator[ResultLine]:
         """See `read_results`."""
-        state = self._stated()
-        if state is not None and state == self._state:
+        found = self.path.stat()
+        state = found.st_size, found.st_mtime_ns
+        if state == self._state:
             list(map(on_damaged, self._damaged))
             yield from self._right
             return
@@ -297,15 +295,7 @@ class ResultsFile:
         for offset, length, record in _read(self.path, leave_out):
             right.extend((offset, length))
             yield record
-        if state is not None and state == self._stated():
-            self._state, self._right, self._damaged = state, StoredResults(self.path, right), damaged
-
-    def _stated(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_size, found.st_mtime_ns
+        self._state, self._right, self._damaged = state, StoredResults(self.path, right), damaged
 
 
 def checked(record: Parsed) -> ResultLine:

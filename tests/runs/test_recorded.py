@@ -203,6 +203,7 @@ def test_fingerprints() -> None:
             found = Fingerprint.of(data, [(SPEC, "fc"), ("replay:x", "prompt")], settings, chosen, {SPEC: "mode fc"})
             facts = {**found.to_dict(), "started_at": "", "plugin_version": "", "short": ""}
             facts["conditions"].pop("own_simulators", None)  # those that other tests made
+            assert facts["conditions"] is not found.conditions, "readers may change what they get"
             yield {**facts, "dataset": {**facts["dataset"], "version": "", "sha256": ""}}
             again = Fingerprint.from_dict(json.loads(json.dumps(found.to_dict())))
             assert again == replace(found, models=tuple(replace(each, headers=each.headers) for each in again.models))
