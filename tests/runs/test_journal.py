@@ -108,6 +108,9 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests(monke
     assert request_digest([{"a": 1}, {"b": 2}]) != request_digest([{"b": 2}, {"a": 1}])
     monkeypatch.setattr(journal, "_canonical", pytest.fail)
     digests.digest(messages[:2])  # they are known, and are not read again
+    monkeypatch.undo()
+    monkeypatch.setattr(journal, "_CANONICAL", pytest.fail)  # the slower one
+    assert journal._canonical({"role": "user", "content": "é"}) == b'{"content":"\\u00e9","role":"user"}\n'
 
 
 FULL = Reply("t", (ToolCall("f", "{}", "1"),), "r", "stop", 1, 2, 0.5, 3, "length", 4, 0.1,

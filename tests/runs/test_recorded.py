@@ -272,7 +272,7 @@ def test_readings(names: Any) -> None:
             for line in said:
                 found = tried(readings.transcript, line, lambda: ["math.add", "sub"])
                 how = found if isinstance(found, str) else [found.mode, found.underscore_names]
-                yield [mode, decoder, learns, line["id"], how]
+                yield [mode, decoder, learns, line["id"], how, readings.complete(line).get("underscore_names")]
             yield readings.sentences()
 
     same_as_recorded(HERE / f"readings_{names}.jsonl", rows())
