@@ -264,7 +264,8 @@ class StoredResults(Sequence["ResultLine"]):
     def __getitem__(self, number: int | slice) -> ResultLine | list[ResultLine]:
         found = range(len(self))[number]
         if isinstance(found, int):
-            return next(iter(StoredResults(self.path, self._places[2 * found : 2 * found + 2])))
+            (record,) = StoredResults(self.path, self._places[2 * found : 2 * found + 2])
+            return record
         return [self[each] for each in found]
 
 

@@ -207,7 +207,8 @@ def test_a_full_disk_names_the_file_and_leaves_no_half(tmp_path: Path, existing:
             place.write_text("half")
             raise OSError(number, "the device's own words")
     assert [path.name for path in tmp_path.iterdir()] == (["out"] if existing else [])
-    with staged(target) as place:
-        place.mkdir()
-        (place / "a.txt").write_text("new")
-    assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a.txt", "new")]
+    for folder in (target, tmp_path / "below" / "another"):
+        with staged(folder) as place:
+            place.mkdir()
+            (place / "a.txt").write_text("new")
+        assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("a.txt", "new")]

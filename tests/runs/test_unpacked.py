@@ -130,6 +130,7 @@ def repository(tmp_path: Path) -> Path:
         if not name.startswith(".git"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
+    (folder / "result" / "link_result.json").symlink_to(folder / RESULT)
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "results")
     git(folder, "rm", "-rq", "result", "score")
