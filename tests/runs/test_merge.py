@@ -92,6 +92,7 @@ def test_journals_transcripts_recordings_and_snapshots_come_along(tmp_path: Path
             journal.record(key, Reply(str(number)), Requests("").delta([{"number": number}], [{"name": "f"}]))
         with RunDirectory.start(tmp_path / str(number), fingerprint()) as run:
             snapshots_of(run.path, SPEC).save("kv", f"scenario{number}", "x", number)
+        (run.path / "journal" / "odd.jsonl").mkdir()  # passed over
         for folder in ("web", "rest"):
             (run.path / folder).mkdir()
             (run.path / folder / "main.jsonl").write_text(f'{{"call": {number}, "result": 1}}\n')

@@ -76,6 +76,7 @@ def test_a_detail_of_words_is_no_result() -> None:
     """Lines that others write may have it."""
     worded: Any = {**single(), "detail": "x"}
     assert problem_of(worded) is None
+    assert results.checked({**worded, "detail": None})
     with pytest.raises(ValueError, match='detail is "x", not an object'):
         results.checked(worded)
 

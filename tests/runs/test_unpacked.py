@@ -181,6 +181,9 @@ def test_a_name_in_a_revision_that_is_not_taken(repository: Path) -> None:
 def test_a_wrong_revision_is_one_sentence(repository: Path, revision: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         found(Path(f"{repository}@{revision}"))
+    git(repository, "init", "-q", "other")
+    with pytest.raises(UsageError, match="holds no result or score files"):
+        found(repository / "other")
 
 
 def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> None:
