@@ -76,6 +76,11 @@ class Mutant(NamedTuple):
         return f"{self.path.relative_to(ROOT)}:{self.line} {told}"
 
 
+def busy() -> float:
+    """How much longer something takes here than on an idle machine, at most: no test may seem to hang for that."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def room_of(path: Path) -> str:
     """The folder of a module, below the package's."""
     return path.parent.relative_to(ROOT / "pytest_bfcl").as_posix()
@@ -265,7 +270,7 @@ class Bench:
         """How a process of its own ends; ``None`` where it hangs, which is noticed."""
         process = self._start("tests/test_records.py", *tests)  # which says what records are like
         try:
-            process.communicate(timeout=LONGEST_S)
+            process.communicate(timeout=LONGEST_S * busy())
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
