@@ -28,10 +28,10 @@ from tests.runs.samples import SPEC, conversation, single
 
 def test_a_conversation_is_nested_turn_by_turn() -> None:
     entry, transcript = conversation()
-    record = result_record(entry, transcript, Verdict.passed(), Verdict.passed(), worker="gw1")
+    record = result_record(entry, transcript, Verdict.passed(), Verdict.passed(), worker="gw1", extra={"steps": [2]})
     about = {name: record.pop(name) for name in ("category", "outcome", "worker", "extra", "cost_usd")}  # type: ignore[misc]
     assert about == {"category": "multi_turn_base", "outcome": "passed", "worker": "gw1", "cost_usd": None,
-                     "extra": {"classes": ["GorillaFileSystem"]}}  # fmt: skip
+                     "extra": {"classes": ["GorillaFileSystem"], "steps": [2]}}  # fmt: skip
     assert record == {
         "id": "multi_turn_base_7", "model": SPEC, "mode": "fc", "repeat": 1, "tag": None, "reason": None, "detail": {},
         "corrected_outcome": "passed", "corrected_reason": None, "corrected_rules": [], "rules": "official",

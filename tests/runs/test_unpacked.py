@@ -207,6 +207,7 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
 
 def test_folders_and_other_files_are_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "a@b").mkdir()
+    (tmp_path / "a" / ".git").mkdir(parents=True)
     (tmp_path / "lines.jsonl").write_text("{}\n")
     (tmp_path / "a@b" / "HEAD").touch()  # half of a bare repository, and here is the other
     (tmp_path / "objects").mkdir()

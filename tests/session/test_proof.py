@@ -209,9 +209,9 @@ F, G = Call("f", {}), Call("g", {})
 @pytest.mark.parametrize(
     ("name", "made", "did"),
     [
-        ("repeat", [F, G], False),
-        ("repeat", [F, G, G], True),
-        ("repeat", [F, F, G], False),  # it repeats the last one
+        ("repeat", [F, F, G], False),
+        ("repeat", [F, F, G, G], True),
+        ("repeat", [F, F, F, G], False),  # it repeats the last one
         ("vandal", [F], False),
         ("vandal", [G], True),
         ("idle", [], True),
@@ -224,7 +224,7 @@ def test_an_adversary_that_could_not_act_does_not_count(
     in_words = SimpleNamespace(call=G, carried_out=True, result="Error: sold out")
     told = [SimpleNamespace(call=each, carried_out=True, result="done") for each in made]
     monkeypatch.setattr(proof, "calls_made", lambda *about: [*told, refused, in_words])
-    monkeypatch.setattr(proof, "right_calls", lambda entry: [F, G])
+    monkeypatch.setattr(proof, "right_calls", lambda entry: [F, F, G])
     monkeypatch.setattr(proof, "deeds_of", lambda *about: [G])
     assert proof._did_it(name, None, Transcript("a", "mcp")) is did  # type: ignore[arg-type]
 

@@ -128,9 +128,21 @@ def test_an_error_ends_the_lines_only_where_the_run_has_to_stop(data: DataSet, h
     assert [line["outcome"] for line in found] == ["error"] * lines + [halted] * (halted is not None)
 
 
-@pytest.mark.parametrize(("kind", "found"), [("storage", ["error", "full"]), ("stopped", ["full"]),
-                                             ("data", ["error"] * 6)])  # fmt: skip
-def test_what_cannot_be_kept_or_begun_ends_the_lines(data: DataSet, kind: str, found: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "begun", "found"),
+    [
+        ("storage", False, ["error", "full"]),
+        ("stopped", False, ["full"]),
+        ("stopped", True, ["error"] * 6),
+        ("data", False, ["error"] * 6),
+    ],
+)
+def test_what_cannot_be_kept_or_begun_ends_the_lines(
+    data: DataSet, kind: str, begun: bool, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if begun:
+        monkeypatch.setattr("pytest_bfcl.conversation.engine._broken_off", lambda said: said)
+
     class Full(Answering):
         async def generate(self, request: Request) -> Reply:
             raise HarnessError(kind, "full")

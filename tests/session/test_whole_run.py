@@ -275,7 +275,7 @@ def test_what_cannot_be_judged_is_estimated_at_nothing(tmp_path: Path, transform
 @pytest.mark.parametrize(
     ("selection", "told"),
     [
-        ({}, ["multiple", "simple_python"]),
+        ({}, ["multiple", "parallel", "simple_python"]),
         ({"categories": ["multiple"]}, ["multiple"]),
         ({"ids": ["simple_python_1"]}, ["simple_python"]),
         ({"ids": []}, []),
@@ -284,8 +284,11 @@ def test_what_cannot_be_judged_is_estimated_at_nothing(tmp_path: Path, transform
 def test_problems_are_told_of_the_categories_that_run(tmp_path: Path, selection: Any, told: list[str]) -> None:
     write_lines(tmp_path / "own" / "simple_python.jsonl", [question("simple_python_1"), "{broken"])
     write_lines(tmp_path / "own" / "multiple.jsonl", [question("multiple_1"), "{broken"])
+    write_lines(tmp_path / "own" / "parallel.jsonl", ["{broken"])
     found = dry_run(tmp_path / "own", "oracle:", **selection)
-    assert [name for name in ("multiple", "simple_python") for text in found.problems if name in text] == told
+    assert [
+        name for name in ("multiple", "parallel", "simple_python") for text in found.problems if name in text
+    ] == told
     assert len(found.problems) == len(told)
     assert run(tmp_path / "own", "oracle:", **selection).exit_code == (1 if told else NOTHING_SELECTED)
 
