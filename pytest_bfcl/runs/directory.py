@@ -350,8 +350,9 @@ def _read_fingerprint(path: Path) -> Fingerprint:
 def _read_json(path: Path) -> Any:
     """A small JSON file. Raises `OSError` and `ValueError`."""
     with open_regular(path) as file:
-        value = read_json(file.read(LONGEST_LINE))
-    if not is_whole(json.dumps(value, ensure_ascii=False)):
+        raw = file.read(LONGEST_LINE)
+    value = read_json(raw)
+    if b"\\ud" in raw.lower() and not is_whole(json.dumps(value, ensure_ascii=False)):
         raise ValueError("it holds half a character (an unpaired surrogate)")
     return value
 

@@ -25,7 +25,7 @@ from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.session.whole_run import INTERRUPTED, NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
 from tests.plugin.conftest import question, write_lines
-from tests.session.test_run import run_at
+from tests.session.test_run import line, run_at
 
 from .conftest import Answering
 
@@ -174,7 +174,8 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     """The named one, else that of an earlier part; what is wrong with it is a note."""
     kept: list[Path] = []
     notes: list[str] = []
-    board: Any = SimpleNamespace(keep=kept.append)
+    told: list[list[str]] = []
+    board: Any = SimpleNamespace(keep=kept.append, tell=lambda summary, lines: told.append([x["id"] for x in lines]))
     monkeypatch.setattr(entry_points, "find", lambda kind, name: name if kind == "boards" else None)
     monkeypatch.setattr(entry_points, "load", lambda point, what: SimpleNamespace(kept=lambda run: (point, run.name)))
     assert run_board(board, tmp_path, notes) is board
@@ -184,8 +185,12 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (kept, notes) == ([tmp_path], [])
     named = iter([board])
     monkeypatch.setattr(run_module, "named_board", lambda path, run: next(named))
-    opened = run_at(None, settings=Settings(board="table.csv"))
+    opened = run_at(None, settings=Settings(board="table.csv", transforms=("whitespace",)))
     assert opened.open() is opened.open() is None, "it is read once"
+    for entry_id in ("simple_python_1", "simple_python_1~whitespace"):
+        opened.take({**line("simple_python_1"), "id": entry_id})
+    opened.close()
+    assert told == [["simple_python_1"]], "a table has no transformed entries"
     opened._writes = False
     opened._published = None
     assert opened.open() is None, "and only by the process that stores lines"
