@@ -33,7 +33,7 @@ from _pytest.runner import runtestprotocol
 MEMORY = 6 << 30
 LONGEST_S = 3600
 HANGS_S = 25
-"""Of a whole trace, and of one test of a mutant: one that hangs was noticed."""
+"""Of a whole trace, and of one test of a mutant on an idle machine: one that hangs was noticed."""
 ROOT = f"{Path.cwd() / 'pytest_bfcl'}{os.sep}"
 TRACED = tuple(f"{ROOT}{room}{os.sep}" for room in os.environ.get(mutants.TRACED, "").split(","))
 _IN, _OUT = os.fdopen(os.dup(0)), os.dup(1)  # before pytest captures them
@@ -202,7 +202,7 @@ def _try(items: list[pytest.Item], changed: list[tuple[FunctionType, CodeType]],
     until, nowhere = _cpu_s() + seconds, open(os.devnull, "w")  # noqa: SIM115
     for number, item in enumerate(items, 1):
         following = items[number] if number < len(items) else None
-        faulthandler.dump_traceback_later(HANGS_S, exit=True, file=nowhere)
+        faulthandler.dump_traceback_later(HANGS_S * mutants.busy(), exit=True, file=nowhere)
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
             return False
         if _cpu_s() > until:

@@ -70,7 +70,7 @@ def calls_made(transcript: Transcript, turn: int) -> list[Made]:
     """Every attempted call up to the end of a turn, in order. A call of no tool does not count."""
     found: list[Made] = []
     told = transcript.extra.get(FAILED_CALLS)
-    failed = Counter(told if isinstance(told, list) else ())
+    failed = Counter(map(str, told) if isinstance(told, list) else ())
     steps = [step for each in transcript.turns[: turn + 1] for step in each.steps]
     for number, step in enumerate(steps):
         texts = step_calls(step, transcript) or ()

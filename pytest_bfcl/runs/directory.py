@@ -198,8 +198,7 @@ class RunDirectory:
             self.fingerprint, counted=_counted(summary), left_out=len(self.left_out), archives=self._archives()
         )
         self._write_fingerprint()
-        text = json.dumps(plain(summary), indent=1, ensure_ascii=False)
-        write_atomically(self.path / SUMMARY_FILE, text.encode("utf-8", "backslashreplace") + b"\n")
+        self._write(SUMMARY_FILE, summary)
 
     def _archives(self) -> dict[str, str]:
         own = {name: archive_digest(self.path / name) for name in NAMES}
@@ -314,8 +313,10 @@ class RunDirectory:
         return Transcripts(self.path)
 
     def _write_fingerprint(self) -> None:
-        text = json.dumps(plain(self.fingerprint.to_dict()), indent=1, ensure_ascii=False)
-        write_atomically(self.path / RUN_FILE, text + "\n")
+        self._write(RUN_FILE, self.fingerprint.to_dict())
+
+    def _write(self, name: str, content: object) -> None:
+        write_atomically(self.path / name, json.dumps(plain(content), indent=1, ensure_ascii=False) + "\n")
 
 
 def _counted(summary: Summary) -> dict[str, dict[str, int]]:

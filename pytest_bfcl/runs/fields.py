@@ -18,6 +18,7 @@ from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.lines import shallow
 from pytest_bfcl.runs.result_line import OUTCOMES
+from pytest_bfcl.runs.summary_types import Count
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -108,7 +109,6 @@ def _choice(values: Iterable[str]) -> Any:
 
 
 _Text = Annotated[str, Predicate(is_whole)]
-_Count = Annotated[int, Ge(0), Le(10**15)]
 _Number = Annotated[int | float, Predicate(is_number)]
 _Names = dict[str, str]
 
@@ -129,7 +129,7 @@ _TYPES: Mapping[str, Sequence[tuple[str, Any, str]]] = {
         ("a category", _choice(CATEGORIES), "category"),
         ("text that can be written", _Text, "model"),
         ("one of fc, prompt", Literal["fc", "prompt"], "mode"),
-        ("a whole number from 1", Annotated[_Count, Ge(1)], "repeat"),
+        ("a whole number from 1", Annotated[Count, Ge(1)], "repeat"),
         (f"one of {', '.join(OUTCOMES)}", _choice(OUTCOMES), "outcome corrected_outcome official_outcome"),
         (f"one of {', '.join(OUTCOMES)}, excluded", _choice((*OUTCOMES, "excluded")), "verified_outcome"),
         (f"one of {', '.join(sorted(FailureTag))}", _choice(sorted(each.value for each in FailureTag)), "tag"),
@@ -154,20 +154,20 @@ _TYPES: Mapping[str, Sequence[tuple[str, Any, str]]] = {
         ("a number from 0, or turns of steps of such numbers",
             _or_turns(_Number), "input_tokens output_tokens latency_s attempts reasoning_tokens first_token_s"
         ),
-        ("counts of calls", dict[str, _Count], "call_form"),
+        ("counts of calls", dict[str, Count], "call_form"),
         ("what a server told, or turns of steps of it", _or_turns(_Names), "served"),
         ("a number from 0", _Number, "cost_usd duration_s"),
     ),
     "detail": (
         ("text", str, "rule error ending advice param class reference type underlying lost_call"),
-        ("a whole number from 0", _Count, "turn last_turn step answer"),
+        ("a whole number from 0", Count, "turn last_turn step answer"),
         ("a list", list[Any], "sub_errors missing_calls missing corrected_rules"),
     ),
     "extra": (
         ("a list of texts", list[str], "classes"),
         ("a list of 0 and 1", list[bool | Annotated[int, Ge(0), Le(1)]], "turn_credit"),
-        ("a list of whole numbers from 0", list[_Count], "steps calls ground_truth_calls"),
-        ("a whole number from 0", _Count, "quiet_turns quiet_turns_with_calls calls_in_quiet_turns hops"),
+        ("a list of whole numbers from 0", list[Count], "steps calls ground_truth_calls"),
+        ("a whole number from 0", Count, "quiet_turns quiet_turns_with_calls calls_in_quiet_turns hops"),
     ),
     "reply": (
         ("text", str, "text reasoning finish_reason problem"),

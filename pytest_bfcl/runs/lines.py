@@ -193,7 +193,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
         os.replace(temporary, path)
     except OSError as error:
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            temporary.unlink()
         raise storage_error(path, error) from error
 
 

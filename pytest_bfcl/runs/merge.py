@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, no_run, shards_of
 from pytest_bfcl.runs.fingerprint import Fingerprint
@@ -43,18 +43,16 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged = unheard)
                 f"{first.path} and {run.path} are not parts of one run, nothing was merged:\n{found.listed()}"
             )
     chosen = _chosen(opened, on_damaged)
-    fingerprint = _joined(opened)
-    new = not out.exists()
+    whole = RunDirectory.create(out, _joined(opened))
     try:
-        with RunDirectory.create(out, fingerprint) as merged:
+        with whole:
             for number, run in enumerate(opened, 1):
                 for record in run.records():
                     if chosen[record_key(record)][0] == number:
-                        merged.append(record)
+                        whole.append(record)
                 _copy_files(run.path, out, number, on_damaged)
-    except (HarnessError, OSError):  # no half of a run is left
-        if new:
-            shutil.rmtree(out, ignore_errors=True)
+    except BaseException:  # no half of a run is left, which would look whole
+        shutil.rmtree(out)
         raise
     return RunDirectory.open(out)
 

@@ -111,15 +111,11 @@ def _decoder_name(folder: str, decoder: str | None) -> str | None:
 
 
 def _unregistered(folder: str, files: list[Path], mode: Mode | None) -> Reading:
-    native = False
     found: tuple[str, str] | None = None
     for _, result in _results(files):
         if has_calls(result):
-            native = True
-            break
+            return Reading("fc", True)
         found = found or _lost(result)
-    if native:
-        return Reading("fc", True)
     if found is not None and (folder.endswith("-FC") or mode == "fc"):
         name, text = found
         raise UsageError(

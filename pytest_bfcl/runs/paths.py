@@ -45,7 +45,7 @@ def is_below(root: Path, path: Path) -> bool:
         if os.path.commonpath((inside, folder)) != folder:
             return False
         os.stat(inside)
-    except ValueError:  # on another drive
+    except ValueError:  # on another drive, or no name of a file
         return False
     except OSError as error:  # what is not there yet may be written
         return error.errno != errno.ELOOP

@@ -42,7 +42,7 @@ class Readings:
             if self._says_all(line):
                 continue
             try:
-                transcript = transcript_from_line(line, self.mode or "prompt")
+                transcript = transcript_from_line(line, self.mode)
             except UsageError:
                 continue  # told when it is judged
             self._see(line, transcript)

@@ -236,8 +236,8 @@ def _step(line: Fields, output: object, turn: int, step: int) -> Step:
         reply = Reply.from_output(output, **known)
     except TypeError:
         reply = _handed_over(line, output, known, f"turn {turn}, step {step}")
-    results: Any = line.get("tool_results")
-    seen = results[turn][step] if results is not None and _has(results, turn, step) else None
+    results = line.get("tool_results")
+    seen = _at(results, turn, step) if isinstance(results, list) else None
     return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
 
 
@@ -251,7 +251,7 @@ def _reply_fields(line: Fields, turn: int, step: int) -> Parsed:
         found = _at(value, turn, step)
         if isinstance(found, str) if name in _WORDS else is_number(found):
             known[name] = found
-    if "served" in line and (served := Served.from_dict(_at(line["served"], turn, step, plain=False))) is not None:
+    if "served" in line and (served := Served.from_dict(_at(line["served"], turn, step))) is not None:
         known["served"] = served
     if "attempts" in known:
         known["attempts"] = known["attempts"] or 1
@@ -267,20 +267,15 @@ def _handed_over(line: Fields, output: object, known: Fields, where: str) -> Rep
     return replace(reply, **{name: value for name, value in known.items() if value is not None})
 
 
-def _at(value: object, turn: int, step: int, *, plain: bool = True) -> Any:
-    """One step's value from a nested or single field; ``None`` if the field is shorter than the output.
-
-    ``plain``: an object is no such value.
-    """
-    nested = isinstance(value, list)
-    found = value[turn][step] if isinstance(value, list) and _has(value, turn, step) else None if nested else value
-    if isinstance(found, list) or (plain and isinstance(found, dict)):
-        return None
-    return found if nested or (turn, step) == (0, 0) else None
+def _at(value: object, turn: int, step: int) -> Any:
+    """One step's value from a nested or single field; ``None`` if the field is shorter than the output."""
+    if isinstance(value, list):
+        return value[turn][step] if _has(value, turn, step) else None
+    return value if (turn, step) == (0, 0) else None
 
 
-def _has(value: object, turn: int, step: int) -> bool:
-    return isinstance(value, list) and turn < len(value) and isinstance(value[turn], list) and step < len(value[turn])
+def _has(value: list[Any], turn: int, step: int) -> bool:
+    return turn < len(value) and isinstance(value[turn], list) and step < len(value[turn])
 
 
 def _decoded_turns(line: Fields) -> list[Turn]:

@@ -142,11 +142,8 @@ def _of_turns(transcript: Transcript) -> Parsed:
 
 
 def _of_one_reply(transcript: Transcript) -> Parsed:
-    first: Step | None = None
-    for turn in transcript.turns:
-        if turn.steps:
-            first = turn.steps[0]
-            break
+    steps = transcript.turns[0].steps if transcript.turns else ()
+    first = steps[0] if steps else None
     told: Parsed = {
         "output": first and first.reply.output,
         "calls": first and _stored_calls(first),
@@ -255,13 +252,10 @@ class StoredResults(Sequence["ResultLine"]):
 
     def __iter__(self) -> Iterator[ResultLine]:
         places = iter(self._places)
-        at = 0
         with open_regular(self.path) as file:
             for offset, length in zip(places, places, strict=True):
-                if offset != at:
-                    file.seek(offset)
+                file.seek(offset)
                 yield cast(ResultLine, parse_object(file.read(length)))
-                at = offset + length
 
     @overload
     def __getitem__(self, number: int) -> ResultLine: ...
@@ -270,15 +264,13 @@ class StoredResults(Sequence["ResultLine"]):
     def __getitem__(self, number: int | slice) -> ResultLine | list[ResultLine]:
         found = range(len(self))[number]
         if isinstance(found, int):
-            return next(iter(StoredResults(self.path, self._places[2 * found : 2 * found + 2])))
+            (record,) = StoredResults(self.path, self._places[2 * found : 2 * found + 2])
+            return record
         return [self[each] for each in found]
 
 
 class ResultsFile:
-    """A ``results.jsonl`` that is read several times: lines are checked once, while size and time stay the same.
-
-    That holds as long as the file keeps its size and time.
-    """
+    """A ``results.jsonl`` that is read several times: lines are checked once, while size and time stay the same."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -288,8 +280,9 @@ class ResultsFile:
 
     def records(self, on_damaged: OnDamaged = unheard) -> Iterator[ResultLine]:
         """See `read_results`."""
-        state = self._stated()
-        if state is not None and state == self._state:
+        found = self.path.stat()
+        state = found.st_size, found.st_mtime_ns
+        if state == self._state:
             list(map(on_damaged, self._damaged))
             yield from self._right
             return
@@ -303,15 +296,7 @@ class ResultsFile:
         for offset, length, record in _read(self.path, leave_out):
             right.extend((offset, length))
             yield record
-        if state is not None and state == self._stated():
-            self._state, self._right, self._damaged = state, StoredResults(self.path, right), damaged
-
-    def _stated(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_size, found.st_mtime_ns
+        self._state, self._right, self._damaged = state, StoredResults(self.path, right), damaged
 
 
 def checked(record: Parsed) -> ResultLine:

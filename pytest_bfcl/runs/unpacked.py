@@ -108,8 +108,8 @@ def _of_revision(repository: Path, revision: str, folder: Path) -> int:
     left, written = MOST_BYTES, 0
     for line in listed.split("\0"):
         facts, _, name = line.partition("\t")
-        mode, kind, digest, size = (*facts.split(), "", "", "", "")[:4]
-        if kind != "blob" or not mode.startswith("100") or _WANTED.fullmatch(name) is None:
+        mode, _, digest, size = (*facts.split(), "", "", "", "")[:4]
+        if not mode.startswith("100") or _WANTED.fullmatch(name) is None:
             continue
         _refuse_odd(repository, [name] if _PLAIN.fullmatch(name) is None else [])
         left -= int(size) if size.isdecimal() else MOST_BYTES

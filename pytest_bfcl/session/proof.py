@@ -103,7 +103,7 @@ class Proofs:
         Raises `HarnessError` (kind ``unearned``, or ``mcp`` if the server has changed since the run began), or the
         server's error.
         """
-        if (found := self._made.get(entry.id)) is None or found.cancelled():
+        if (found := self._made.get(entry.id)) is None:
             found = self._made[entry.id] = asyncio.ensure_future(self._prove(entry, texts, search))
         await asyncio.shield(found)
 
@@ -138,7 +138,7 @@ class Proofs:
         """The server's tool list, requested once in a run, for the first entry that names the server."""
         name = str(entry.mcp)
         found = self._facts.get(name)
-        if found is None or found.cancelled() or (found.done() and found.exception() is not None):
+        if found is None or (found.done() and found.exception() is not None):
             found = self._facts[name] = asyncio.ensure_future(facts_of_server(entry, self._settings))
         return await asyncio.shield(found)
 

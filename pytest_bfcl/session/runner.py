@@ -286,14 +286,9 @@ class Runner:
                 return spent
         broken: str | None = None
         for contender in self.contenders:
-            found = contender.broken()
-            if found is None:
+            if (broken := contender.broken()) is None:
                 break
-            broken = broken or found
-        else:
-            if broken is not None:
-                return broken
-        return self._unkept or (self._halted() if self._halted is not None else None)
+        return broken or self._unkept or (self._halted() if self._halted is not None else None)
 
     def trouble(self) -> str | None:
         """The current problem of an endpoint while requests wait or are retried; else ``None``."""
@@ -314,7 +309,7 @@ class Runner:
         if drain_s is None:
             spent = any(contender.budget.stop_reason() for contender in self.contenders)
             drain_s = DRAIN_S if spent else 0.0
-        draining = drain_s > 0 and self.store.journals and not self._hurried
+        draining = drain_s and self.store.journals and not self._hurried
         if draining and (journal := self.store.journal) is not None:
             journal.ended = STOPPING
         for contender in self.contenders:

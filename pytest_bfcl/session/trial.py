@@ -112,7 +112,8 @@ class Trial:
         turns: int | None = None
         if self.given is not None:
             turns = len(self.given.question)
-        elif self.ref is not None and row.checker in ("state", "served"):
+        elif row.checker in ("state", "served"):
+            assert self.ref is not None
             turns = self.data.turns(self.ref)
         needs = [self.key_of(stage) for stage in self.depends_on]
         return needs, expected_requests(self.category, turns)

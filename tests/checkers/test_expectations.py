@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,8 @@ def test_called_means_carried_out(expectation: dict[str, Any], reason: str | Non
     talk.extra["failed_calls"] = ["pay(sum=3)"] * 2
     entry = Entry(id="e", category="mcp", question=[[{"role": "user", "content": "x"}]], mcp="s", expect=[expectation])
     assert judge(entry, talk).reason == reason
+    for odd in (1, {"pay(sum=3)": "2"}, [["look()"]]):  # of a line that somebody else wrote
+        assert sum(one.carried_out for one in calls_made(replace(talk, extra={"failed_calls": odd}), 0)) == 3
 
 
 ENTRY: dict[str, Any] = {

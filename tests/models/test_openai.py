@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from types import SimpleNamespace
 
@@ -10,9 +11,10 @@ from aiohttp import web
 
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
+from pytest_bfcl.models import ToolsRefused, create_model, openai, parse_spec
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import TEMPLATE_VARIABLES, Chat
+from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, answering, ask
@@ -180,6 +182,23 @@ def test_what_was_meant_is_looked_up_where_address_or_name_may_be_wrong(body, st
     with pytest.raises(AdapterError):
         ask(handler, policy=RetryPolicy(0))
     assert ("GET" in seen) is looked
+
+
+def test_each_event_loop_looks_up_what_was_meant_once(monkeypatch):
+    looked, model, fault = [], direct(), AdapterError("rejected", "no such model", status=404)
+
+    async def likely(server, name):
+        looked.append(name)
+        return "write m2"
+
+    async def twice():
+        for _ in range(2):
+            await model._with_mend(fault, Answer(404, "", {}))
+
+    monkeypatch.setattr(openai, "likely_mend", likely)
+    for _ in range(2):
+        asyncio.run(twice())
+    assert (looked, fault.advice) == (["m", "m"], "write m2")
 
 
 @pytest.mark.parametrize(("status", "again"), [(400, True), (422, True), (500, False), (403, False)])

@@ -31,6 +31,7 @@ def test_a_run_is_written_and_read_back(tmp_path: Path) -> None:
     assert read.fingerprint.state == "finished"
     assert read.fingerprint.ended_at is not None
     assert read.summary() == summary
+    assert '\n  "rules": "é"' in (path / "summary.json").read_text("utf-8"), "for readers, too"
     assert [line["outcome"] for line in read.records()] == ["passed", "failed"]
     assert len(read.left_out) == 0
     assert is_run(path)

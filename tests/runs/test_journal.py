@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.runs import journal
 from pytest_bfcl.runs.journal import (
     Journal,
     ReplyKey,
@@ -92,7 +93,7 @@ def test_a_file_that_vanished_is_an_error_with_its_name(tmp_path: Path) -> None:
         journal.find(KEY)
 
 
-def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> None:
+def test_a_conversation_of_requests_has_the_digests_of_its_single_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     digests = Requests("")
     tools: list[dict[str, object]] = [{"name": "f"}]
     messages: list[dict[str, object]] = []
@@ -105,6 +106,11 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> 
     assert digests.digest(messages[:2]) == request_digest(messages[:2])
     assert Requests(None).delta([], []).started_at == ""
     assert request_digest([{"a": 1}, {"b": 2}]) != request_digest([{"b": 2}, {"a": 1}])
+    monkeypatch.setattr(journal, "_canonical", pytest.fail)
+    digests.digest(messages[:2])  # they are known, and are not read again
+    monkeypatch.undo()
+    monkeypatch.setattr(journal, "_CANONICAL", pytest.fail)  # the slower one
+    assert journal._canonical({"role": "user", "content": "é"}) == b'{"content":"\\u00e9","role":"user"}\n'
 
 
 FULL = Reply("t", (ToolCall("f", "{}", "1"),), "r", "stop", 1, 2, 0.5, 3, "length", 4, 0.1,

@@ -203,6 +203,7 @@ def test_fingerprints() -> None:
             found = Fingerprint.of(data, [(SPEC, "fc"), ("replay:x", "prompt")], settings, chosen, {SPEC: "mode fc"})
             facts = {**found.to_dict(), "started_at": "", "plugin_version": "", "short": ""}
             facts["conditions"].pop("own_simulators", None)  # those that other tests made
+            assert facts["conditions"] is not found.conditions, "readers may change what they get"
             yield {**facts, "dataset": {**facts["dataset"], "version": "", "sha256": ""}}
             again = Fingerprint.from_dict(json.loads(json.dumps(found.to_dict())))
             assert again == replace(found, models=tuple(replace(each, headers=each.headers) for each in again.models))
@@ -271,7 +272,7 @@ def test_readings(names: Any) -> None:
             for line in said:
                 found = tried(readings.transcript, line, lambda: ["math.add", "sub"])
                 how = found if isinstance(found, str) else [found.mode, found.underscore_names]
-                yield [mode, decoder, learns, line["id"], how]
+                yield [mode, decoder, learns, line["id"], how, readings.complete(line).get("underscore_names")]
             yield readings.sentences()
 
     same_as_recorded(HERE / f"readings_{names}.jsonl", rows())

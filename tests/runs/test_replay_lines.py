@@ -75,7 +75,7 @@ def test_official_files_are_read_in_the_spelling_asked_for(tmp_path: Path) -> No
 
 
 def test_the_spelling_of_most_calls_counts_and_some_are_enough() -> None:
-    results = iter([("a", [{"a_b": "{}"}]), *[("a", [{"a.b": "{}"}])] * ENOUGH])
+    results = iter([("a", [{"a_b": "{}"}]), *[("a", [{"a.b": "{}"}, {"my_a_b": "{}"}])] * ENOUGH])
     found = spelling_of(results, lambda entry_id: ["a.b"])
     assert (found.underscores, found.dots, len(list(results))) == (1, ENOUGH - 1, 1)
 

@@ -105,11 +105,10 @@ def test_a_resumed_conversation_is_one(tmp_path: Path) -> None:
     first.step(1, 0, [ASKED], Reply("too"))
     second = Held(Journal(tmp_path / "journal", "gw0"), "2026-01-02T10:00:00.000Z")
     second.step(0, 0, [ASKED], CALL, live=False)
-    second.step(0, 1, [RESULT], DONE)
-    assert Transcripts(tmp_path).load(KEY) == {
-        "messages": [ASKED, CALLED, RESULT, DONE.as_message(0, 1)],
-        "functions": TOOLS,
-    }
+    second.step(0, 1, [RESULT], Reply("Lost"), live=False)
+    second.step(1, 0, [ASKED], DONE)
+    assert lines(tmp_path)[0]["messages"] == [ASKED, {"reply": 0}, RESULT, {"reply": 1}, ASKED]
+    assert Transcripts(tmp_path).load(KEY) == {"messages": second.messages, "functions": TOOLS}
     # The line of the first part shows the first part.
     found = Transcripts(tmp_path).load(KEY, "2026-01-01T10:00:00.000Z")
     assert found is not None
@@ -176,7 +175,8 @@ def test_lines_that_are_none_are_left_out_and_told(tmp_path: Path) -> None:
 def test_parts_repeated_without_end_are_not_unfolded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(Journal(tmp_path / "journal"))
     held.step(0, 0, [{"role": "system", "content": "x" * LONG}] * 3, DONE)
+    monkeypatch.setattr(transcripts, "LONGEST_LINE", 3 * LONG)
     assert Transcripts(tmp_path).load(KEY) is not None
-    monkeypatch.setattr(transcripts, "LONGEST_LINE", 2 * LONG)
+    monkeypatch.setattr(transcripts, "LONGEST_LINE", 3 * LONG - 1)
     with pytest.raises(HarnessError, match="longer than any conversation"):
         Transcripts(tmp_path).load(KEY)

@@ -130,6 +130,7 @@ def repository(tmp_path: Path) -> Path:
         if not name.startswith(".git"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
+    (folder / "result" / "link_result.json").symlink_to(folder / RESULT)
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "results")
     git(folder, "rm", "-rq", "result", "score")
@@ -146,6 +147,9 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
     assert found(Path(f"{repository}@HEAD~1")) == FILES
     git(repository, "clone", "-q", "--bare", str(repository), "bare.git")
     assert found(repository / "bare.git") == FILES
+    (repository / "results.jsonl").touch()
+    assert not is_packed(repository), "its working tree has results"
+    (repository / "results.jsonl").unlink()
     monkeypatch.chdir(repository)
     assert not is_packed(Path("gone"))
     size = sum(map(len, FILES.values()))
@@ -177,6 +181,9 @@ def test_a_name_in_a_revision_that_is_not_taken(repository: Path) -> None:
 def test_a_wrong_revision_is_one_sentence(repository: Path, revision: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         found(Path(f"{repository}@{revision}"))
+    git(repository, "init", "-q", "other")
+    with pytest.raises(UsageError, match="holds no result or score files"):
+        found(repository / "other")
 
 
 def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> None:
@@ -200,6 +207,7 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
 
 def test_folders_and_other_files_are_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "a@b").mkdir()
+    (tmp_path / "a" / ".git").mkdir(parents=True)
     (tmp_path / "lines.jsonl").write_text("{}\n")
     (tmp_path / "a@b" / "HEAD").touch()  # half of a bare repository, and here is the other
     (tmp_path / "objects").mkdir()

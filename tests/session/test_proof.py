@@ -19,7 +19,7 @@ from pytest_bfcl.models import as_model
 from pytest_bfcl.session import proof
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import open_data, run
-from pytest_bfcl.session.proof import ALONE, MOST, SHOWN_CHANGES, PlayedAlone, Proofs, to_be_played
+from pytest_bfcl.session.proof import ALONE, SHOWN_CHANGES, PlayedAlone, Proofs, to_be_played
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Call, Reply, ToolCall, Transcript
 
@@ -209,9 +209,9 @@ F, G = Call("f", {}), Call("g", {})
 @pytest.mark.parametrize(
     ("name", "made", "did"),
     [
-        ("repeat", [F, G], False),
-        ("repeat", [F, G, G], True),
-        ("repeat", [F, F, G], False),  # it repeats the last one
+        ("repeat", [F, F, G], False),
+        ("repeat", [F, F, G, G], True),
+        ("repeat", [F, F, F, G], False),  # it repeats the last one
         ("vandal", [F], False),
         ("vandal", [G], True),
         ("idle", [], True),
@@ -224,7 +224,7 @@ def test_an_adversary_that_could_not_act_does_not_count(
     in_words = SimpleNamespace(call=G, carried_out=True, result="Error: sold out")
     told = [SimpleNamespace(call=each, carried_out=True, result="done") for each in made]
     monkeypatch.setattr(proof, "calls_made", lambda *about: [*told, refused, in_words])
-    monkeypatch.setattr(proof, "right_calls", lambda entry: [F, G])
+    monkeypatch.setattr(proof, "right_calls", lambda entry: [F, F, G])
     monkeypatch.setattr(proof, "deeds_of", lambda *about: [G])
     assert proof._did_it(name, None, Transcript("a", "mcp")) is did  # type: ignore[arg-type]
 
@@ -306,7 +306,7 @@ def ended(right: bool, before: int | None = 3) -> Transcript:
         (True, [ended(False)], 0),  # none passed before
         (True, [ended(True), ended(False, 0)], 0),  # the first of its process
         (True, [ended(True), ended(False, None)], 0),  # in nobody's process
-        (True, [ended(True), *(ended(False) for _ in range(MOST + 2))], MOST),
+        (True, [ended(True), *(ended(False) for _ in range(12))], 10),
     ],
 )
 def test_which_conversations_are_held_again_and_only_a_difference_is_said(

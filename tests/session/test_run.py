@@ -54,12 +54,15 @@ class Data:
 
 
 def run_at(
-    path: Path | None, *, settings: Settings | None = None, model: str = MODEL, info: Any = None, **gates: Any
-) -> Run:
+    path: Path | None, *, settings: Settings | None = None, model: str = MODEL, info: Any = None,
+    writes: bool = True, **gates: Any
+) -> Run:  # fmt: skip
     data, settings = Data(BUNDLED), settings or Settings()
     contender = Contender.of_spec(parse_spec(model), settings, data=data.dataset)
     asked = Gates(GateOptions(**gates))
-    return Run(data, [contender], settings, EarlierParts.read(path), path=path, gates=asked, model_info=info)
+    return Run(
+        data, [contender], settings, EarlierParts.read(path), path=path, gates=asked, model_info=info, writes=writes
+    )
 
 
 def line(entry_id: str, passed: bool = True, model: str = MODEL, mode: str = "fc", **more: Any) -> Any:
@@ -164,6 +167,7 @@ def test_refusals_come_before_the_first_line(tmp_path: Path) -> None:
     filled(run_at(tmp_path), *map(line, IDS))
     with pytest.raises(UsageError, match="it measured something else"):
         run_at(tmp_path, settings=Settings(temperature=1.0)).refuse_other()
+    assert run_at(None, settings=Settings(sinks=("nosuch",)), writes=False).on_answer is None, "a worker has no sinks"
 
 
 def test_a_full_disk_hides_nothing_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,6 +328,9 @@ def test_a_gate_is_held_against_the_run_that_is_measured(same: bool, tmp_path: P
     with pytest.raises(UsageError, match="before has no model 'x'"):
         run_at(tmp_path / "other", baseline="before#x").check_gates([MODEL], tmp_path)
     run_at(None, fail_under=["simple_python=5"]).check_gates([MODEL], tmp_path / "nowhere")  # nothing is compared
+    ungated = run_at(None)
+    ungated.data = None  # type: ignore[assignment]
+    ungated.check_gates([MODEL])  # data may not be known yet, and take long to read
 
 
 def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Path) -> None:

@@ -128,9 +128,21 @@ def test_an_error_ends_the_lines_only_where_the_run_has_to_stop(data: DataSet, h
     assert [line["outcome"] for line in found] == ["error"] * lines + [halted] * (halted is not None)
 
 
-@pytest.mark.parametrize(("kind", "found"), [("storage", ["error", "full"]), ("stopped", ["full"]),
-                                             ("data", ["error"] * 6)])  # fmt: skip
-def test_what_cannot_be_kept_or_begun_ends_the_lines(data: DataSet, kind: str, found: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "begun", "found"),
+    [
+        ("storage", False, ["error", "full"]),
+        ("stopped", False, ["full"]),
+        ("stopped", True, ["error"] * 6),
+        ("data", False, ["error"] * 6),
+    ],
+)
+def test_what_cannot_be_kept_or_begun_ends_the_lines(
+    data: DataSet, kind: str, begun: bool, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if begun:
+        monkeypatch.setattr("pytest_bfcl.conversation.engine._broken_off", lambda said: said)
+
     class Full(Answering):
         async def generate(self, request: Request) -> Reply:
             raise HarnessError(kind, "full")
@@ -189,11 +201,12 @@ def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> 
     assert found == {"own:broken@fc": ["error"] * 6, "own:fine@fc": ["passed"] * 6}
     assert len([note for note in notes if "own:broken@fc is asked no more" in note and "http://here/v1" in note]) == 1
     assert [each.users_trouble.calm for each in contenders] == [False, True]
-    users = [Answering("own:gone@fc"), Answering("own:fine@fc")]
-    contenders = [Contender.of_adapter(model, SETTINGS) for model in users]
-    contenders[0].users_trouble.reason = "it is gone"
-    assert "not sent: it is gone" in asyncio.run(lines_of(data, *contenders))[0]["detail"]["error"]
-    assert [len(model.asked) for model in users] == [0, 6]
+    for place in (0, 1):
+        users = [Answering("own:a@fc"), Answering("own:b@fc")]
+        contenders = [Contender.of_adapter(model, SETTINGS) for model in users]
+        contenders[place].users_trouble.reason = "it is gone"
+        assert "not sent: it is gone" in asyncio.run(lines_of(data, *contenders))[place]["detail"]["error"]
+        assert [len(model.asked) for model in users] == [6 * place, 6 - 6 * place]
     gone: list[Any] = [SimpleNamespace(label=name, broken=lambda why=why: why) for name, why in (("a", "x"), ("b", ""))]
     for told in (gone, gone[:1]):  # a model alone ends the run, which says why
         notes.clear()

@@ -43,7 +43,7 @@ class Kept:
     def take(self, line: Any) -> None:
         self.lines.append(line)
         if self.trouble == "some" and len(self.lines) % 2:
-            raise ValueError("an odd one\nof two lines")
+            raise ValueError(f"an odd one\nof {len(self.lines)} lines")
         if self.trouble == "all":
             raise SystemExit("the sink wants to end the process")
         if self.trouble == "changes":
@@ -110,7 +110,7 @@ def without() -> RunResult:
     [
         ("", ""),
         ("open", "{n} of {n} lines not taken: ConnectionError: nobody at"),
-        ("some", "of {n} lines not taken: ValueError: an odd one of two lines"),
+        ("some", "of {n} lines not taken: ValueError: an odd one of 1 lines"),
         ("all", "{n} of {n} lines not taken: SystemExit"),
         ("changes", ""),
         ("close", "sink mine: OSError: not sent"),

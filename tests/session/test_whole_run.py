@@ -25,7 +25,7 @@ from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.session.whole_run import INTERRUPTED, NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
 from tests.plugin.conftest import question, write_lines
-from tests.session.test_run import run_at
+from tests.session.test_run import line, run_at
 
 from .conftest import Answering
 
@@ -82,6 +82,10 @@ def test_engines_that_do_not_start_leave_no_run(tmp_path: Path, monkeypatch: pyt
         run("bundled", "vllm:m", out=tmp_path / "run", settings=SETTINGS, **PICKED)
     assert fleet.told[-1] == "stop"
     assert not (tmp_path / "run" / "run.json").exists()
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with_engines(monkeypatch)
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        run("bundled", ["vllm:m@fc", "openai:x@fc"], settings=SETTINGS, **PICKED)
 
 
 def test_an_engine_that_ended_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +101,7 @@ class Remote:
         self.__dict__["held"] = held
 
     def __getattr__(self, name: str) -> Any:
+        assert name != "skip_reason", "other machines may have what is missing here"
         return getattr(self.held, name)
 
 
@@ -169,7 +174,8 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     """The named one, else that of an earlier part; what is wrong with it is a note."""
     kept: list[Path] = []
     notes: list[str] = []
-    board: Any = SimpleNamespace(keep=kept.append)
+    told: list[list[str]] = []
+    board: Any = SimpleNamespace(keep=kept.append, tell=lambda summary, lines: told.append([x["id"] for x in lines]))
     monkeypatch.setattr(entry_points, "find", lambda kind, name: name if kind == "boards" else None)
     monkeypatch.setattr(entry_points, "load", lambda point, what: SimpleNamespace(kept=lambda run: (point, run.name)))
     assert run_board(board, tmp_path, notes) is board
@@ -179,8 +185,12 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (kept, notes) == ([tmp_path], [])
     named = iter([board])
     monkeypatch.setattr(run_module, "named_board", lambda path, run: next(named))
-    opened = run_at(None, settings=Settings(board="table.csv"))
+    opened = run_at(None, settings=Settings(board="table.csv", transforms=("whitespace",)))
     assert opened.open() is opened.open() is None, "it is read once"
+    for entry_id in ("simple_python_1", "simple_python_1~whitespace"):
+        opened.take({**line("simple_python_1"), "id": entry_id})
+    opened.close()
+    assert told == [["simple_python_1"]], "a table has no transformed entries"
     opened._writes = False
     opened._published = None
     assert opened.open() is None, "and only by the process that stores lines"
@@ -270,7 +280,7 @@ def test_what_cannot_be_judged_is_estimated_at_nothing(tmp_path: Path, transform
 @pytest.mark.parametrize(
     ("selection", "told"),
     [
-        ({}, ["multiple", "simple_python"]),
+        ({}, ["multiple", "parallel", "simple_python"]),
         ({"categories": ["multiple"]}, ["multiple"]),
         ({"ids": ["simple_python_1"]}, ["simple_python"]),
         ({"ids": []}, []),
@@ -279,9 +289,13 @@ def test_what_cannot_be_judged_is_estimated_at_nothing(tmp_path: Path, transform
 def test_problems_are_told_of_the_categories_that_run(tmp_path: Path, selection: Any, told: list[str]) -> None:
     write_lines(tmp_path / "own" / "simple_python.jsonl", [question("simple_python_1"), "{broken"])
     write_lines(tmp_path / "own" / "multiple.jsonl", [question("multiple_1"), "{broken"])
+    write_lines(tmp_path / "own" / "parallel.jsonl", ["{broken"])
     found = dry_run(tmp_path / "own", "oracle:", **selection)
-    assert [name for name in ("multiple", "simple_python") for text in found.problems if name in text] == told
+    assert [
+        name for name in ("multiple", "parallel", "simple_python") for text in found.problems if name in text
+    ] == told
     assert len(found.problems) == len(told)
+    assert run(tmp_path / "own", "oracle:", **selection).exit_code == (1 if told else NOTHING_SELECTED)
 
 
 @pytest.mark.parametrize("names", [["simple_python_1", "simple_python_2"], []])
