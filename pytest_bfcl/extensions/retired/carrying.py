@@ -149,12 +149,12 @@ class Carrier:
 
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
-        from pytest_bfcl.extensions.retired.rest import recording_folder
         from pytest_bfcl.extensions.retired.rest.local import RecordedRest
+        from pytest_bfcl.providers.recorded import replayed_folder
 
         with self._lock:
             if self._recording is None:
-                folder = recording_folder(self._choice, self._archive)
+                folder = replayed_folder(self._choice, self._archive, "rest")
                 self._recording = RecordedRest(folder) if folder is not None and folder.is_dir() else False
         return self._recording.called(name, arguments) if self._recording else None
 
