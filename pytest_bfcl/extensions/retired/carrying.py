@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.history import fill_calls
+from pytest_bfcl.decoding import DecodeError, decode_reply
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.extensions.retired.functions import NETWORK_FUNCTIONS
 from pytest_bfcl.extensions.sql import Outcome
@@ -208,8 +209,6 @@ class Carrier:
 
 def expected_calls(entry: Entry) -> list[Call]:
     """The calls of the ground truth. Raises `HarnessError` if they cannot be read."""
-    from pytest_bfcl.decoding import DecodeError, decode_reply
-
     if entry.row.checker == "sql":
         return ground_truth_calls(entry)
     found: list[Call] = []

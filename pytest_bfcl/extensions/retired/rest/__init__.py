@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_bfcl import extras
-from pytest_bfcl.extensions.retired.rest.local import RestProvider
+from pytest_bfcl.extensions.retired.rest.local import RecordedRest, RestProvider
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.providers.recorded import replayed_folder
 
@@ -46,8 +46,6 @@ def open_rest(
     problem = rest_problem(choice, official=official, archive=archive)
     if problem is not None:
         raise UsageError(problem)
-    from pytest_bfcl.extensions.retired.rest.local import RecordedRest
-
     kind = _kind(choice, official)
     if kind == "replay":
         folder = replayed_folder(choice, archive, "rest")
