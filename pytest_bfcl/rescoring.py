@@ -10,12 +10,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.checkers import judge_both, judge_under
 from pytest_bfcl.conversation.services import Services, is_executed
+from pytest_bfcl.dataset.expansion import FormatConfig, in_format
 from pytest_bfcl.failures import BenchmarkError, EntrySkipped, HarnessError, UsageError
 from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of
-from pytest_bfcl.runs.lines import parse_object
+from pytest_bfcl.runs.lines import LeftOut, parse_object
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -97,7 +99,6 @@ def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterato
 
     ``root`` holds result files, or is the ``score/`` folder next to them.
     """
-    from pytest_bfcl.runs.lines import LeftOut
     from pytest_bfcl.runs.official_layout import results_of
     from pytest_bfcl.runs.replay_lines import read_replay_lines
     from pytest_bfcl.scoring.measurements import Judged
@@ -147,7 +148,6 @@ class _LineJudge:
         readings: Readings | None,
     ) -> None:
         # Here, not per line, and not where the module is imported: collecting tests needs neither.
-        from pytest_bfcl.checkers import judge_both, judge_under
         from pytest_bfcl.runs.readings import Readings
         from pytest_bfcl.runs.replay_lines import entry_from_line
 
@@ -292,8 +292,6 @@ def _not_judged(entry_id: str, why: str) -> Parsed:
 
 def format_variant(entry_id: str, dataset: DataSet) -> Entry:
     """A format-sensitivity entry made from its id, with any number (data spec §6.1)."""
-    from pytest_bfcl.dataset.expansion import FormatConfig, in_format
-
     head, config, original = entry_id.split(":")
     number = head.rpartition("_")[2]
     try:

@@ -6,6 +6,7 @@ contract of ``results.jsonl`` (docs/contracts.md).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -255,8 +256,6 @@ def arguments_text(arguments: object) -> str:
     """Raw JSON text of call arguments; parsed objects are serialised."""
     if isinstance(arguments, str):
         return arguments
-    import json
-
     return json.dumps(arguments)
 
 

@@ -165,7 +165,6 @@ def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecuto
 
     Raises `HarnessError` (kind ``search``) for a conversation without stored results.
     """
-    from pytest_bfcl.checkers.entries import step_calls
     from pytest_bfcl.simulators.execution import split_call
 
     found: dict[tuple[str, str], list[str]] = {}

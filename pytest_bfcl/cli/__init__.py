@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_bfcl import entry_points
+from pytest_bfcl import __version__, entry_points
 from pytest_bfcl.collector import no_collections
 from pytest_bfcl.failures import BenchmarkError, UsageError, did_you_mean, instead_of
 from pytest_bfcl.plain_text import say
@@ -292,8 +292,6 @@ def write_file(path: Path, text: str, *, append: bool = False) -> None:
 
 
 def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:
-    from pytest_bfcl import __version__
-
     listing = "\n".join(f"  {verb:<12} {text}" for verb, text in verbs.items())
     parser = Parser(
         prog="pytest-bfcl",

@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.cli import tell_left_out
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
 
@@ -39,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Merge, summarise and print the result; 1 if parts do not fit, are missing or damaged."""
-    from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset.verified import known_issues
     from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.runs.lines import LeftOut

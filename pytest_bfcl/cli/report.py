@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pytest_bfcl.cli import tell_left_out
 from pytest_bfcl.plain_text import say
 
 SUMMARY = "write the HTML report of a run again"
@@ -28,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report and print its place; 1 if lines of the results or memories are damaged."""
-    from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.reporting.markdown import write_markdown
     from pytest_bfcl.reporting.report import summary_of, write_report
     from pytest_bfcl.runs.directory import RunDirectory

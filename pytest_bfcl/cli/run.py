@@ -28,6 +28,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import obeyed, say
 from pytest_bfcl.run_options import OPTIONS, TITLE, Option, of_run
+from pytest_bfcl.run_options.table import unfolded
 from pytest_bfcl.session.feeders import Place, feeders
 
 if TYPE_CHECKING:
@@ -124,7 +125,6 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.run_options.profiles import fallback_of
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.refusals import refuse_ineffective
-    from pytest_bfcl.run_options.table import unfolded
     from pytest_bfcl.runs.directory import default_path, is_run
     from pytest_bfcl.session.evaluation import RunInterrupted, dry_run
     from pytest_bfcl.session.evaluation import run as carry_out

@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from pytest_bfcl.confined.process import Service
@@ -106,7 +107,6 @@ def opened() -> Callable[[str], str]:
     import gzip  # noqa: F401
     import lzma  # noqa: F401
     import zlib  # noqa: F401
-    from importlib import import_module
 
     for name in _LATE:
         import_module(name)

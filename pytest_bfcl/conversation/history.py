@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.decoding import DecodeError, call_texts, decode_native, decode_reply, is_empty
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.transcript import Call, Message, Mode, Reply, Step, Transcript
 
 if TYPE_CHECKING:
@@ -106,8 +107,6 @@ def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequen
 
     `call_texts` has the reference's defects, by which the benchmark's entries are judged.
     """
-    from pytest_bfcl.syntax.python_syntax import exact_text
-
     if mode == "fc" and decoder is None and not reply.tool_calls:
         return []
     calls = decode_reply(reply, mode, functions=functions, decoder=decoder)

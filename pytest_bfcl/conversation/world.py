@@ -17,7 +17,7 @@ from pytest_bfcl.dataset.likeness import same
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.simulators import ERROR_PREFIX
+from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor, create_simulator
 from pytest_bfcl.simulators.toolkit import error_text
 from pytest_bfcl.syntax.python_syntax import read_call
 from pytest_bfcl.tools.json_schema import argument_problem, is_native
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.settings import Settings
-    from pytest_bfcl.simulators import CallExecutor, Simulator
+    from pytest_bfcl.simulators import Simulator
     from pytest_bfcl.transcript import Transcript
 
 
@@ -144,8 +144,6 @@ def open_world(
 
     ``names`` maps sent names to documented ones. Raises `HarnessError` if a class cannot be loaded.
     """
-    from pytest_bfcl.simulators import CallExecutor
-
     if entry.category == "recorded":
         return World(entry, {}, RecordedTools(entry))
     if entry.mcp is not None:
@@ -167,8 +165,6 @@ def open_world(
 def _simulator(
     name: str, entry: Entry, settings: Settings, texts: Texts, snapshots: Snapshots | None, search: object
 ) -> Simulator:
-    from pytest_bfcl.simulators import create_simulator
-
     config = entry.initial_config.get(name)
     context: Parsed = {}
     if name == WEB:

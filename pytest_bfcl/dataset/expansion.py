@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
-from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language
+from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language, category_of
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.texts import Texts
@@ -223,8 +223,6 @@ def format_id(number: int, config: FormatConfig | str, original: str) -> str:
 
 def sort_key(entry_id: str) -> tuple[int, str, int]:
     """The official order of ids: (priority, category, first integer of the index) (data spec §5)."""
-    from pytest_bfcl.dataset.categories import category_of
-
     head = entry_id.split(":", 1)[0]
     name = category_of(entry_id)
     row = CATEGORIES.get(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
@@ -97,8 +98,6 @@ def _open_bundled(documents: Callable[[str], list[FunctionDoc]] | None) -> DataS
 
 def _package_version() -> str:
     """The bundled data has the version of its package."""
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         return version("pytest-bfcl")
     except PackageNotFoundError:  # run from a checkout that is not installed

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_bfcl.confined.zips import zip_archive
@@ -289,8 +290,6 @@ _ADVICE = (
 
 
 def _has_pip() -> bool:
-    from importlib.util import find_spec
-
     return find_spec("pip") is not None
 
 

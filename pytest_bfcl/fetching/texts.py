@@ -112,8 +112,6 @@ class Texts:
 
 @cache
 def _own() -> Texts:
-    import tomllib
-
     path = Path(__file__).with_name("own_texts.toml")
     return Texts.from_values(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
 

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_bfcl.syntax.arithmetic import Folder
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError, check_integer
-from pytest_bfcl.syntax.python_syntax import python_expression
+from pytest_bfcl.syntax.python_syntax import mapping_of, python_expression
 
 Pair = tuple[Any, Any]
 """Name and arguments of a member, unchanged: the name may be no text, the arguments no object."""
@@ -85,22 +85,11 @@ class _Literals:
             items = [self.value(item) for item in node.elts]
             return items if isinstance(node, ast.List) else tuple(items)
         if isinstance(node, ast.Dict):
-            return self._mapping(node)
+            return mapping_of(node, self.value)
         if isinstance(node, (ast.BinOp, ast.UnaryOp)):
             value = self._folder.fold(node)
             return check_integer(value) if type(value) is int else value
         raise DecodeError(f"no literal: {type(node).__name__}")
-
-    def _mapping(self, node: ast.Dict) -> dict[Any, Any]:
-        result = {}
-        for key, item in zip(node.keys, node.values, strict=True):
-            if key is None:
-                raise DecodeError("** inside a mapping")
-            try:
-                result[self.value(key)] = self.value(item)
-            except TypeError as error:
-                raise DecodeError(str(error)) from None
-        return result
 
 
 def iterated(value: object) -> list[Any]:

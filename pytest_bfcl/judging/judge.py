@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from pytest_bfcl.json_types import Parsed
@@ -38,7 +39,6 @@ def judge_many(pairs: Iterable[tuple[Task, object]], *, processes: int = 1, **op
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
 
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(partial(_judged, options=options), pairs, chunksize=64)

@@ -9,11 +9,12 @@ import json
 import os
 import socket
 import time
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from pytest_bfcl.answers.chat import REPLY_LIMIT
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
@@ -353,9 +354,6 @@ def check_url(url: str) -> None:
 
 def _basic(url: str) -> str | None:
     """The ``Authorization`` for a user and password in the URL."""
-    from base64 import b64encode
-    from urllib.parse import unquote
-
     parts = urlsplit(url)
     if parts.username is None:
         return None

@@ -17,6 +17,7 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError, did_you_mean
 from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.models.base import Model
+from pytest_bfcl.models.callable import as_model
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import APIS, DIRECT_PROVIDERS
 from pytest_bfcl.transcript import Mode
@@ -252,8 +253,6 @@ def _foreign_info(point: EntryPoint) -> ProviderInfo:
 def _foreign(point: EntryPoint) -> Builder:
     def build(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
         factory = entry_points.load(point, "provider")
-        from pytest_bfcl.models.callable import as_model
-
         made = factory(spec, settings, mode)
         return as_model(made, spec.with_mode(mode).text, mode=mode)
 

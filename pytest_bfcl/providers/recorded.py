@@ -201,7 +201,7 @@ def search_problem(choice: str, *, official: bool, site: Path | None = None, arc
     if kind == "serpapi" and not os.environ.get(KEY_VARIABLE):
         return f"no search provider: set {KEY_VARIABLE}, or choose --bfcl-search replay:RUN"
     if kind == "replay":
-        folder = _replayed_folder(choice, archive)
+        folder = replayed_folder(choice, archive)
         if folder is None or not any(folder.glob("*.jsonl")):
             return f"nothing to replay: {folder or 'no run'} holds no recorded searches (name a run: replay:RUN)"
     return None
@@ -232,7 +232,7 @@ def open_search(
         raise UsageError(problem)
     kind = _kind(choice, official, site)
     if kind == "replay":
-        folder = _replayed_folder(choice, archive)
+        folder = replayed_folder(choice, archive)
         assert folder is not None
         return RecordedSearch(folder)
     provider = _live(kind, site)
@@ -257,10 +257,10 @@ def _kind(choice: str, official: bool, site: Path | None) -> Kind:
     return "serpapi" if official or site is None else "local"
 
 
-def _replayed_folder(choice: str, archive: Path | None) -> Path | None:
-    """The archive of ``replay:RUN`` (a run directory, or its folder ``web``), or the run's own."""
+def replayed_folder(choice: str, archive: Path | None, part: str = "web") -> Path | None:
+    """The archive of ``replay:RUN`` (a run directory, or the folder ``part`` in it), or the run's own."""
     named = replay_source(choice)
     if named is None:
         return archive
     folder = Path(named).expanduser()
-    return folder / "web" if (folder / "web").is_dir() else folder
+    return folder / part if (folder / part).is_dir() else folder

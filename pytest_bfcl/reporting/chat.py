@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.facts import call_text
@@ -310,8 +312,6 @@ class Documentation:
 
     def __call__(self, document: Fields, note: str = "") -> Markup:
         """One function's documentation."""
-        from pydantic_core import PydanticSerializationError, to_json
-
         try:
             key = to_json(document), note
         except (PydanticSerializationError, ValueError, RecursionError):  # unpaired surrogates, say

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -211,8 +212,6 @@ def _digest(text: str) -> str:
 
 def embedded_json(value: object) -> Any:
     """Compact JSON that is safe inside ``<script type="application/json">``: no ``<``, no line separators."""
-    import json
-
     from markupsafe import Markup
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

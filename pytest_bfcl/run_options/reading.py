@@ -11,11 +11,12 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.run_options import values as kinds
 from pytest_bfcl.run_options.table import GROUPS, OPTIONS, Option, unfolded
+from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.gating import GateOptions
     from pytest_bfcl.selection.splits import Part
-    from pytest_bfcl.settings import Settings, SplitPart
+    from pytest_bfcl.settings import SplitPart
 
 
 def settings_of(values: Mapping[str, Any]) -> Settings:
@@ -24,7 +25,6 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     """
     from pytest_bfcl.run_options.profiles import profile_text
     from pytest_bfcl.scoring.model_info import settings_by_model
-    from pytest_bfcl.settings import Settings
 
     profile = profile_text(values)
     values = unfolded(values)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_bfcl.settings import LEVELS, MOST_PACED, check_header, check_parameter
+
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     """A whole number from ``low`` to ``high``."""
@@ -120,8 +122,6 @@ class Concurrency(NamedTuple):
 
 def concurrency(text: str) -> Concurrency:
     """``N``, ``auto`` or ``auto:N``."""
-    from pytest_bfcl.settings import MOST_PACED
-
     number = whole(1, 10_000)
     word, colon, bound = text.partition(":")
     if word == "auto":
@@ -154,8 +154,6 @@ def price(text: str) -> list[float]:
 
 def parameter(text: str) -> tuple[str, Any]:
     """``NAME=VALUE``: a field of the request and its value, JSON or else text."""
-    from pytest_bfcl.settings import check_parameter
-
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"{text!r} is not valid: NAME=VALUE, for instance top_p=0.95")
@@ -171,8 +169,6 @@ def parameter(text: str) -> tuple[str, Any]:
 
 def header(text: str) -> tuple[str, str]:
     """``NAME: VALUE``; messages do not show the value, it may be a key."""
-    from pytest_bfcl.settings import check_header
-
     name, colon, value = text.partition(":")
     if not colon:
         raise ValueError("a header is written 'NAME: VALUE'")
@@ -203,8 +199,6 @@ def servers(pairs: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 def report(text: str) -> Any:
     """Level of the HTML report and names of sinks, with commas between: the level, or `Parted`."""
-    from pytest_bfcl.settings import LEVELS
-
     words = [word for word in text.replace(",", " ").split() if word]
     levels = [word for word in words if word in LEVELS]
     if len(levels) > 1 or not words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Mapping
 from copy import deepcopy
@@ -109,15 +110,11 @@ class FormatScores:
     @property
     def deviation(self) -> float:
         """Sample standard deviation over configurations."""
-        import statistics
-
         return round(statistics.stdev(self._accuracies) * 100, 2)
 
     @property
     def variance(self) -> float:
         """Sample variance over configurations, in squared percentage points."""
-        import statistics
-
         return round(statistics.variance(self._accuracies) * 10000, 2)
 
     @property

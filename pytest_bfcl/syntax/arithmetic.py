@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_bfcl.syntax.limits import DecodeError
@@ -22,7 +22,7 @@ MAX_WEIGHT = 100_000
 MAX_WORK = 2_000_000
 """Most work for one text: the sum of all weights."""
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -30,6 +30,10 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
+}
+"""Those of numbers of any kind."""
+_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    **OPERATORS,
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
     ast.BitOr: operator.or_,

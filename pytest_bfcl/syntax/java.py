@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError, check_depth
-from pytest_bfcl.syntax.trees import named_children, parse, walk
+from pytest_bfcl.syntax.trees import integer_literal, named_children, parse, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -115,13 +115,13 @@ def _primitive(text: str) -> tuple[str, Any]:
     wrapped = _WRAPPED.fullmatch(text)
     if wrapped is not None:
         return _unwrapped(wrapped)
-    value: float | str = _integer(text)
+    value: float | str = integer_literal(text, _INTEGER)
     if not isinstance(value, str):
         return "integer", value
     body, suffix = text[:-1], text[-1:].lower()
     kind = {"l": "long", "f": "float", "d": "double"}.get(suffix, "double")
     if kind == "long":
-        value = _integer(body)
+        value = integer_literal(body, _INTEGER)
     else:
         value = _real(body if suffix in ("f", "d") else text)
     return ("", text) if isinstance(value, str) else (kind, value)
@@ -141,18 +141,6 @@ def _unwrapped(wrapped: re.Match[str]) -> tuple[str, Any]:
     kind = wrapped["box"].lower()
     value = _scalar(wrapped["boxed"].strip(), kind)
     return ("", None) if isinstance(value, str) else (kind, value)
-
-
-def _integer(text: str) -> int | str:
-    if not _INTEGER.fullmatch(text) or text.endswith("_"):
-        return text
-    digits = text.replace("_", "")
-    sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits)
-    base = {"0x": 16, "0b": 2}.get(digits[:2].lower(), 10)
-    try:
-        return sign * int(digits, base)
-    except ValueError:  # more than 4300 digits
-        return text
 
 
 def _real(text: str) -> float | str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError, check_depth
-from pytest_bfcl.syntax.trees import named_children, parse
+from pytest_bfcl.syntax.trees import integer_literal, named_children, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,31 +56,19 @@ def _scalar(text: str, kind: str) -> Any:
     if kind == "Boolean":
         return {"true": True, "false": False}.get(text, text)
     if kind == "integer":
-        return _integer(text)
+        return integer_literal(text, _INTEGER)
     if kind == "float":
         return _real(text)
     if kind == "Bigint":
-        value = _integer(text[:-1]) if text.endswith("n") else text
+        value = integer_literal(text[:-1], _INTEGER) if text.endswith("n") else text
         return text if isinstance(value, str) else value
     return string_text(text) if kind in ("String", "any") else text
-
-
-def _integer(text: str) -> int | str:
-    if not _INTEGER.fullmatch(text) or text.endswith("_"):
-        return text
-    digits = text.replace("_", "")
-    sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits)
-    base = {"0x": 16, "0o": 8, "0b": 2}.get(digits[:2].lower(), 10)
-    try:
-        return sign * int(digits, base)
-    except ValueError:  # more than 4300 digits
-        return text
 
 
 def _real(text: str) -> float | str:
     if _REAL.fullmatch(text):
         return float(text.replace("_", ""))
-    value = _integer(text)
+    value = integer_literal(text, _INTEGER)
     try:
         return text if isinstance(value, str) else float(value)
     except OverflowError:

@@ -112,6 +112,20 @@ def _elements(text: str) -> list[ast.expr]:
     raise DecodeError(f"neither a call nor a list of calls: {type(body).__name__}")
 
 
+def mapping_of(node: ast.Dict, value: Callable[[ast.expr], Any]) -> dict[Any, Any]:
+    """A dictionary whose keys and values ``value`` reads. Raises `DecodeError` for ``**`` and for keys that cannot be
+    hashed."""
+    result: dict[Any, Any] = {}
+    for key, item in zip(node.keys, node.values, strict=True):
+        if key is None:
+            raise DecodeError("** inside a mapping")
+        try:
+            result[value(key)] = value(item)
+        except TypeError as error:
+            raise DecodeError(str(error)) from None
+    return result
+
+
 PositionalNames = Callable[[str], list[str] | None]
 """Function name → its documented parameters in order, or ``None`` if it is not offered."""
 
@@ -163,15 +177,7 @@ class _Reader:
         return tuple([self.value(item) for item in node.elts])
 
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
-        result: dict[Any, Any] = {}
-        for key, item in zip(node.keys, node.values, strict=True):
-            if key is None:
-                raise DecodeError("** inside a mapping")
-            try:
-                result[self.value(key)] = self.value(item)
-            except TypeError as error:
-                raise DecodeError(str(error)) from None
-        return result
+        return mapping_of(node, self.value)
 
     def _unary(self, node: ast.UnaryOp) -> Any:
         operand = node.operand

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -66,6 +67,20 @@ def _near(errors: list[Node], source: str) -> str:
     if before == 0 or not shown.strip():
         return ""
     return f" near {shown.strip()}{'…' if before + _SHOWN < len(source) else ''}"
+
+
+def integer_literal(text: str, form: re.Pattern[str]) -> int | str:
+    """The whole number that a text of this form writes, with or without a prefix such as ``0x``; any other text
+    unchanged."""
+    if not form.fullmatch(text) or text.endswith("_"):
+        return text
+    digits = text.replace("_", "")
+    sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits)
+    base = {"0x": 16, "0o": 8, "0b": 2}.get(digits[:2].lower(), 10)
+    try:
+        return sign * int(digits, base)
+    except ValueError:  # more than 4300 digits
+        return text
 
 
 def parse_with_errors(source: str, language: SourceLanguage) -> Node:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.tools.json_schema import DIALECT
+from pytest_bfcl.tools.json_schema import DIALECT, resolved
 
 if TYPE_CHECKING:
     from pytest_bfcl.tools.json_schema import FunctionDoc
@@ -117,7 +117,7 @@ class _Translation:
         self._parts += 1
         if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._parts > MAX_PARTS:
             return {"type": "any"}
-        whole = self._resolved(schema)
+        whole = resolved(schema, self.root)
         result: Parsed = {"type": _type_word(whole)}
         for key in ("description", "title"):
             if isinstance(whole.get(key), str):
@@ -138,34 +138,6 @@ class _Translation:
             result["items"] = self.of(items, depth + 1) if isinstance(items, Mapping) else {"type": "any"}
         return result
 
-    def _resolved(self, schema: Fields) -> Parsed:
-        """Resolves references, joins ``allOf``, takes the first alternative that is not ``null``."""
-        whole = dict(schema)
-        for _ in range(MAX_DEPTH):
-            if isinstance(whole.get("$ref"), str):
-                target = self._target(whole.pop("$ref"))
-                whole = {**target, **whole}
-            elif isinstance(whole.get("allOf"), list):
-                for part in whole.pop("allOf"):
-                    whole = _joined(whole, self._resolved(part) if isinstance(part, Mapping) else {})
-            elif alternatives := whole.pop("anyOf", None) or whole.pop("oneOf", None):
-                chosen = next((each for each in _mappings(alternatives) if each.get("type") != "null"), {})
-                whole = {**chosen, **whole}
-            else:
-                break
-        return whole
-
-    def _target(self, reference: str) -> Fields:
-        """The schema that a reference inside the document names; other references allow anything."""
-        found: Any = self.root
-        if not reference.startswith("#"):
-            return {}
-        for part in reference.lstrip("#").strip("/").split("/"):
-            key = part.replace("~1", "/").replace("~0", "~")
-            if key:
-                found = found.get(key) if isinstance(found, Mapping) else None
-        return found if isinstance(found, Mapping) else {}
-
 
 def _type_word(schema: Fields) -> str:
     word = schema.get("type")
@@ -185,21 +157,6 @@ def _word_of(values: object) -> str:
     kinds = {type(value) for value in values if value is not None} if isinstance(values, list) else set()
     words: dict[type, str] = {str: "string", bool: "boolean", int: "integer", float: "float"}
     return words.get(kinds.pop(), "any") if len(kinds) == 1 else "float" if kinds == {int, float} else "any"
-
-
-def _mappings(values: object) -> list[Fields]:
-    return [each for each in values if isinstance(each, Mapping)] if isinstance(values, list) else []
-
-
-def _joined(whole: Parsed, part: Fields) -> Parsed:
-    """Two schemas combined: both must be met."""
-    joined = {**part, **whole}
-    if isinstance(part.get("properties"), Mapping) and isinstance(whole.get("properties"), Mapping):
-        joined["properties"] = {**part["properties"], **whole["properties"]}
-    mine, theirs = whole.get("required"), part.get("required")
-    if isinstance(mine, list) and isinstance(theirs, list):
-        joined["required"] = list(dict.fromkeys([*theirs, *mine]))
-    return joined
 
 
 ToolStyle = Literal["openai", "responses", "anthropic", "gemini"]

@@ -7,7 +7,7 @@ The benchmark's own dialect (``"type": "dict"``) is for the benchmark's data. A 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, TypeGuard
 
@@ -169,6 +169,8 @@ def _matches(pattern: str, text: str, unread: bool = True) -> bool:
 
 
 MOST_DEPTH = 8
+MOST_STEPS = 256
+"""Most references and alternatives of one schema that are resolved."""
 LONGEST_TEXT = 1_000
 Say = Callable[[str, Fields], Any]
 """Name and schema of a text → the text."""
@@ -190,7 +192,7 @@ def example_value(name: str, schema: Any, say: Say, *, root: Fields | None = Non
     if not isinstance(schema, dict) or depth > MOST_DEPTH:
         return say(name, {})
     root = schema if root is None else root
-    schema = _resolved(schema, root)
+    schema = resolved(schema, root)
     if (given := _given(schema)) is not None:
         return given
     inner: dict[str, Any] = {"root": root, "depth": depth + 1}
@@ -228,45 +230,53 @@ def _text(name: str, schema: Fields, say: Say) -> Any:
     return said[:most] if isinstance(most, int) and most > 0 else said
 
 
-def _resolved(schema: Fields, root: Fields) -> dict[str, Any]:
-    """Resolves references, joins ``allOf``, takes the first alternative that is not ``null``."""
-    whole = dict(schema)
-    for _ in range(MOST_DEPTH):
-        if isinstance(reference := whole.pop("$ref", None), str):
-            whole = {**_target(reference, root), **whole}
-        elif isinstance(parts := whole.pop("allOf", None), list):
-            for part in parts:
-                whole = _joined(whole, _resolved(part, root) if isinstance(part, dict) else {})
-        elif isinstance(chosen := _first_alternative(whole), dict):
-            whole = _joined({key: whole[key] for key in whole if key not in ("anyOf", "oneOf")}, chosen)
-        else:
-            break
-    return whole
+def resolved(schema: Fields, root: Fields) -> Parsed:
+    """A schema with references inside the document ``root`` resolved and ``allOf`` joined, of alternatives the first
+    one that is not ``null``. References that lead elsewhere allow anything; what contains itself is left open.
+    """
+    steps = iter(range(MOST_STEPS))
+
+    def of(part: object) -> Parsed:
+        whole = dict(part) if isinstance(part, Mapping) else {}
+        for _ in steps:
+            if isinstance(reference := whole.pop("$ref", None), str):
+                whole = {**_target(reference, root), **whole}
+            elif isinstance(parts := whole.pop("allOf", None), list):
+                for each in parts:
+                    whole = _joined(whole, of(each))
+            elif isinstance(chosen := _first_alternative(whole), Mapping):
+                whole = _joined({key: whole[key] for key in whole if key not in ("anyOf", "oneOf")}, chosen)
+            else:
+                break
+        return whole
+
+    return of(schema)
 
 
 def _first_alternative(schema: Fields) -> Any:
     for key in ("anyOf", "oneOf"):
         if isinstance(listed := schema.get(key), list):
-            return next((each for each in listed if isinstance(each, dict) and each.get("type") != "null"), {})
+            return next((each for each in listed if isinstance(each, Mapping) and each.get("type") != "null"), {})
     return None
 
 
-def _joined(one: dict[str, Any], other: Fields) -> dict[str, Any]:
+def _joined(one: Parsed, other: Fields) -> Parsed:
+    """Two schemas combined: both must be met."""
     joined = {**other, **one}
-    if isinstance(one.get("properties"), dict) and isinstance(other.get("properties"), dict):
+    if isinstance(one.get("properties"), Mapping) and isinstance(other.get("properties"), Mapping):
         joined["properties"] = {**other["properties"], **one["properties"]}
     if isinstance(one.get("required"), list) and isinstance(other.get("required"), list):
         joined["required"] = list(dict.fromkeys([*other["required"], *one["required"]]))
     return joined
 
 
-def _target(reference: str, root: Fields) -> dict[str, Any]:
-    found: Any = root
+def _target(reference: str, root: Fields) -> Fields:
+    found: Any = root if reference.startswith("#") else None
     for part in reference.lstrip("#").strip("/").split("/"):
         key = part.replace("~1", "/").replace("~0", "~")
         if key:
-            found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+            found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def _given(schema: Fields) -> Any:

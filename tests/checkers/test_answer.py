@@ -29,28 +29,6 @@ def said(*outputs: Any, mode: Mode = "prompt") -> Transcript:
     return Transcript("m_0", "memory_kv", mode=mode, turns=[Turn(steps=steps)])
 
 
-@pytest.mark.parametrize(
-    ("message", "answer", "valid"),
-    [
-        ("{'answer': 'Paris', 'context': 'x'}", "Paris", True),
-        ("It is Parisian.", "Paris", False),
-        ("12 3", "123", False),
-        ("a b", "a  b", False),
-        ("5,000 people", "5000", True),
-        ("ÉCLAIR!", "éclair", True),
-        ("It costs $5.00", "$5.00", False),
-        ("It costs x$5.00", "$5.00", True),
-        ("foo_1", "foo", False),
-        ("anything", "", True),
-        ("well-known", "wellknown", True),
-    ],
-)
-def test_official(message: str, answer: str, valid: bool) -> None:
-    verdict = judge(entry(answer), said(message))
-    assert verdict.valid is valid
-    assert valid or verdict.reason == "agentic:answer_not_found"
-
-
 @given(st.text("ab $_1é", max_size=12), st.text("ab $_1é", max_size=4))
 @pytest.mark.slow
 def test_same_as_the_regular_expression(message: str, answer: str) -> None:
@@ -78,6 +56,16 @@ def test_last_message(record: Transcript, reason: str | None) -> None:
 @pytest.mark.parametrize(
     ("message", "answer", "official", "corrected"),
     [
+        ("It is Parisian.", "Paris", False, False),
+        ("12 3", "123", False, False),
+        ("a b", "a  b", False, False),
+        ("5,000 people", "5000", True, True),
+        ("ÉCLAIR!", "éclair", True, True),
+        ("It costs x$5.00", "$5.00", True, True),
+        ("foo_1", "foo", False, False),
+        ("anything", "", True, True),
+        ("well-known", "wellknown", True, True),
+        ("{'answer': 'Paris', 'context': 'x'}", "Paris", True, True),
         ("It costs $5.00.", "$5.00", False, True),
         ("about 50% of it", "50%", False, True),
         ("written in C++ mostly", "C++", False, True),
@@ -98,8 +86,9 @@ def test_last_message(record: Transcript, reason: str | None) -> None:
         ('``` json {"answer": "no"}```', "no", True, True),
     ],
 )
-def test_c18(message: str, answer: str, official: bool, corrected: bool) -> None:
+def test_official_and_c18(message: str, answer: str, official: bool, corrected: bool) -> None:
     both = judge_both(entry(answer), said(message))
+    assert official or both.official.reason == "agentic:answer_not_found"
     assert (both.official.valid, both.corrected.valid) == (official, corrected)
     assert both.corrected_rules == (("C18",) if official is not corrected else ())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations
@@ -20,10 +19,9 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.checkers.expectations import broken_rule, calls_made
 from pytest_bfcl.conversation.world import UNRECORDED, RecordedTools
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State
+from pytest_bfcl.dataset.expectation import ABSENT, Expectation
 from pytest_bfcl.dataset.likeness import at_path
 from pytest_bfcl.dataset.opening import open_files
-from pytest_bfcl.extensions.agents.workdir import Workdir
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.transcript import OBSERVED, TOUCHED, Reply, Step, ToolCall, Transcript, Turn
 from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
@@ -216,28 +214,6 @@ def test_what_cannot_be_meant_is_refused(expectation: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_paths_into_json(path: str, found: Any) -> None:
     assert at_path({"a": [{"b": 1}, {"b": 2}], "x y": 3}, path) == found
-
-
-def test_files_and_databases_of_a_directory(tmp_path: Path) -> None:
-    place = tmp_path / "trial"
-    (place / "notes").mkdir(parents=True)
-    (place / "notes" / "a.txt").write_text("hello")
-    (place / "b.json").write_text('{"n": [1]}')
-    (tmp_path / "secret").write_text("key")
-    (place / "link").symlink_to(tmp_path / "secret")
-    with sqlite3.connect(place / "shop.db") as database:
-        database.execute("CREATE TABLE orders (article, count)")
-        database.execute("INSERT INTO orders VALUES ('fig', 2)")
-    database.close()
-    read = Workdir("e", place).read
-    assert read(State(file="notes/a.txt")) == "hello"
-    assert read(State(file="b.json")) == {"n": [1]}
-    assert read(State(files="**/*.txt")) == ["notes/a.txt"]
-    assert read(State(file="link")) == read(State(file="none")) == {ABSENT: True}, "links lead nowhere"
-    assert "link" not in read(State(files="*"))
-    assert read(State(file="shop.db", sql="SELECT article, count FROM orders")) == [["fig", 2]]
-    for statement in ("DELETE FROM orders", "ATTACH 'x' AS y", "SELECT * FROM sqlite_master"):
-        assert "error" in read(State(file="shop.db", sql=statement))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.tools.documents import translate
 from pytest_bfcl.tools.json_schema import argument_problem, arguments_for, example_value, is_valid
 from pytest_bfcl.tools.schemas import compile_tools, surely_fits, wire_names
 
@@ -170,6 +171,10 @@ def test_a_value_that_fits(schema: Any, value: Any) -> None:
         assert argument_problem(whole, {"a": found}) is None or schema.get("type") in ("float", "String")
 
 
-def test_a_schema_that_requires_itself_ends() -> None:
-    root = {"required": ["a"], "properties": {"a": {"$ref": "#"}}}
+@pytest.mark.parametrize("itself", [{"$ref": "#"}, {"allOf": [{"$ref": "#"}] * 9}, {"anyOf": [{"$ref": "#"}]}])
+def test_a_schema_that_contains_itself_ends(itself: dict[str, Any]) -> None:
+    root = {"required": ["a"], "properties": {"a": itself}}
     assert str(arguments_for(root, lambda name, told: "x")).count("a") < 20
+    for schema in (itself, {**root, **itself}):
+        assert arguments_for(schema, lambda name, told: "x").keys() <= {"a"}
+        assert translate(schema)["type"] in ("any", "dict")

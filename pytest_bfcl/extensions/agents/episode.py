@@ -8,6 +8,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.entry_points import named
@@ -240,8 +241,6 @@ class AgentEntry:
         self._conversation.end_turn(self._with_tokens(Reply(text=text)))
 
     def _with_tokens(self, reply: Reply) -> Reply:
-        from dataclasses import replace
-
         if not self._told:
             return reply
         told, self._told = self._told, []

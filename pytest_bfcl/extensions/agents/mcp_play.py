@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.conversation.played import PlayedConversation
 from pytest_bfcl.conversation.services import skip_reason
 from pytest_bfcl.conversation.world import WEB
@@ -18,6 +19,7 @@ from pytest_bfcl.extensions.agents.mcp_tools import require_sdk
 from pytest_bfcl.failures import UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.snapshots import Snapshots
+from pytest_bfcl.simulators import create_simulator, documents_of
 from pytest_bfcl.tools.schemas import compile_tools, wire_names
 from pytest_bfcl.transcript import Transcript
 
@@ -122,7 +124,6 @@ class EntryTable:
 
     def verdict(self, rules: str = "official") -> tuple[Verdict, str]:
         """Verdict and its text, with the differences of the state."""
-        from pytest_bfcl.checkers.judge import judge
         from pytest_bfcl.explaining.terminal import failure_text
 
         transcript = self.finish()
@@ -137,8 +138,6 @@ class EntryTable:
 
 def simulator_server(name: str, config: Fields | None = None) -> tuple[Server[Any], Any]:
     """A server with the tools of one simulator, and the simulator. Raises `UsageError` for an unknown name."""
-    from pytest_bfcl.simulators import create_simulator, documents_of
-
     simulator = create_simulator(name, config)
     documents = documents_of(name)
     names = wire_names(documents)

@@ -6,6 +6,7 @@ HTTP is streamable, on the loopback address; requests with another Host or Origi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -76,8 +77,6 @@ class LoopbackServer:
 
 def _server(config: uvicorn.Config) -> uvicorn.Server:
     """uvicorn without its signal handlers, which belong to the process."""
-    import contextlib
-
     import uvicorn
 
     class Quiet(uvicorn.Server):

@@ -21,6 +21,7 @@ from typing import Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.settings import Settings
 from pytest_bfcl.spread_json import json_file
 
 SUMMARY = "serve an entry or a simulated system to MCP clients"
@@ -56,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
 async def _serve_entry(args: argparse.Namespace) -> int:
     from pytest_bfcl.extensions.agents.mcp_play import EntryTable, EntryWorld
     from pytest_bfcl.rescoring import open_data
-    from pytest_bfcl.settings import Settings
 
     data = open_data(args.data)
     ref = data.find(args.entry)

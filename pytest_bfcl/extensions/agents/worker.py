@@ -17,6 +17,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.extensions.agents.episode import factory_of
+from pytest_bfcl.extensions.agents.factories import AgentModel
+from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Message, Reply
 
@@ -51,9 +53,6 @@ def main(name: str) -> None:
 
 async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> tuple[str, str] | None:
     """The agent's exception and the advice, each in a line; ``None`` for an agent that played to its end."""
-    from pytest_bfcl.extensions.agents.factories import AgentModel
-    from pytest_bfcl.failures import BenchmarkError
-
     played = cast("PlayedConversation", RemoteConversation(channel, asked))
     try:
         await AgentModel(factory, f"agent:{name}").play(played)

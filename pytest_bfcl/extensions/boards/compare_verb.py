@@ -8,6 +8,7 @@ each other. --causes explains why the score changed. Exit code 0; 1 with --fail 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -117,8 +118,6 @@ def _measurement(text: str, args: argparse.Namespace) -> Measurement:
 
 
 def _write_files(args: argparse.Namespace, compared: list[Compared], margin: float) -> list[Path]:
-    import json
-
     from pytest_bfcl.cli import write_file
     from pytest_bfcl.extensions.boards.changed import Changed
     from pytest_bfcl.extensions.boards.comparison_text import comparison_html, comparison_markdown

@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl import entry_points
+from pytest_bfcl.extensions.boards import flat_table
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.runs.wire_names import NAMES
@@ -125,15 +127,11 @@ _OTHER_FORMATS = {
 
 
 def _formats() -> str:
-    from pytest_bfcl import entry_points
-
     return ", ".join(sorted(entry_points.offered("exporters"))) or "none is installed"
 
 
 def _write_format(args: argparse.Namespace) -> int:
     """Runs in another tool's format, by the exporter of that name."""
-    from pytest_bfcl import entry_points
-    from pytest_bfcl.failures import instead_of
     from pytest_bfcl.runs.directory import is_run
 
     point = entry_points.find("exporters", args.format)
@@ -158,7 +156,6 @@ def _write_format(args: argparse.Namespace) -> int:
 
 def _write_table(args: argparse.Namespace) -> int:
     """One flat table of all runs; 1 if lines were left out."""
-    from pytest_bfcl.extensions.boards import flat_table
     from pytest_bfcl.extensions.boards.export_sources import Source
 
     sources = [Source(path, args.data, args.spelling, args.decoder) for path in args.runs]

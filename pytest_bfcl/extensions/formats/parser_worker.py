@@ -14,7 +14,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 MARKED = re.compile(r"[<\[|\uff5c\]>]")
@@ -236,8 +238,6 @@ class Mlx:
     """A parser of mlx-lm, which gets the text between its tags; loaded without mlx, which is for one maker."""
 
     def __init__(self, name: str, tokenizer: Any) -> None:
-        from importlib import import_module
-
         if name not in _mlx_names():
             raise KeyError(name)
         self._module = import_module(f"mlx_lm.tool_parsers.{name}")
@@ -259,7 +259,6 @@ class Mlx:
 def _bare(name: str, *inner: str) -> str:
     """A package without the imports of its first file, and its subpackages; its folder."""
     from importlib.util import find_spec
-    from types import ModuleType
 
     found = find_spec(name)
     if found is None or not found.submodule_search_locations:
@@ -280,7 +279,6 @@ def _mlx_names() -> list[str]:
 
 def _lmdeploy_names() -> list[str]:
     import logging
-    from types import ModuleType
 
     if "lmdeploy" not in sys.modules:
         _bare("lmdeploy", "lmdeploy.serve", "lmdeploy.serve.openai")
@@ -292,8 +290,6 @@ def _lmdeploy_names() -> list[str]:
 
 def _first(*modules: str) -> Any:
     """The first existing module, because releases move them."""
-    from importlib import import_module
-
     for name in modules[:-1]:
         try:
             return import_module(name)

@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 import re
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -116,8 +117,6 @@ class LitellmModel:
 
     async def aclose(self) -> None:
         """Close litellm's cached connections, if it was ever loaded."""
-        import sys
-
         await self.calls.aclose()
         litellm = sys.modules.get("litellm")
         close = getattr(litellm, "close_litellm_async_clients", None)

@@ -11,6 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation import history, prompts
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding import DecodeError, decode_reply
 from pytest_bfcl.extensions.own.sources import document_of, tool_document
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -72,8 +74,6 @@ async def ask_model(
 
     Raises `UsageError` for anything else, `HarnessError` (kind ``mcp``) for a server that does not answer.
     """
-    from pytest_bfcl.dataset.entry import Entry
-
     native, tape = model.mode == "fc", None if live_tools else tape
     question = [{"role": "user", "content": text}] if isinstance(text, str) else [dict(each) for each in text]
     if system:
@@ -111,8 +111,6 @@ async def ask_model(
 
 
 def _calls(reply: Reply, model: Model, documents: Sequence[Fields]) -> list[Call]:
-    from pytest_bfcl.decoding import DecodeError, decode_reply
-
     try:
         return list(decode_reply(reply, model.mode, functions=documents)) if documents else []
     except DecodeError:

@@ -14,6 +14,7 @@ from pytest_bfcl.checkers.corrected import rule_set
 from pytest_bfcl.checkers.details import AnswerDetails
 from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.checkers.state import ABSENT, state_difference
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.entry_checks import unknown_names
 from pytest_bfcl.dataset.expectation import Expectation
@@ -184,8 +185,6 @@ def _category(
     category: str | None, rule: str | None, language: str | None, answers: int, functions: int
 ) -> tuple[str, str]:
     """Category and language whose rules apply: as given, else by the number of answers and functions."""
-    from pytest_bfcl.dataset.categories import CATEGORIES
-
     if category is not None:
         row = CATEGORIES.get(category)
         if row is None or row.checker != "ast":

@@ -15,6 +15,7 @@ from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.plugin import options
 from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.run_options.values import Parted
+from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.own.asking import Answer
@@ -36,7 +37,6 @@ class _Asks:
         from pytest_bfcl.extensions.own.recordings import Recorded
         from pytest_bfcl.models import parse_spec
         from pytest_bfcl.rescoring import open_data
-        from pytest_bfcl.settings import Settings
 
         mode, path, self.matching = recordings_of(config)
         active = options.is_active(config)

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from pytest_bfcl.cli import write_file
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.plain_text import say_data
 
 NEIGHBOURS = 3
@@ -99,8 +100,6 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
 
 
 def _chosen(functions: list[dict[str, object]], names: list[str] | None) -> list[dict[str, object]]:
-    from pytest_bfcl.failures import UsageError, instead_of
-
     if not names:
         return functions
     by_name = {str(function["name"]): function for function in functions}

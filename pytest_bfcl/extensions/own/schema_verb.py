@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 from pytest_bfcl.cli import write_file
 from pytest_bfcl.plain_text import say_data
@@ -19,9 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print or write the schema."""
-    import json
-    from pathlib import Path
-
     if args.what == "result":
         from pytest_bfcl.runs.result_line import result_line_schema as json_schema
     elif args.what == "event":

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.plain_text import counted, say
 from pytest_bfcl.run_options.values import servers
+from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.index import DataProblem
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.settings import Settings
 
 MOST = 5
 SUMMARY = "check data files before a run"
@@ -154,8 +154,6 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
 
 def server_settings(args: argparse.Namespace) -> Settings:
     """The settings for these plays: on these servers, with searches only in the data's own pages."""
-    from pytest_bfcl.settings import Settings
-
     found = servers(dict(args.mcp))
     return Settings(search="local", mcp=found["mcp"], mcp_setup=found["mcp_setup"], mcp_teardown=found["mcp_teardown"])
 

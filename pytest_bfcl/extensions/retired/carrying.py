@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.history import fill_calls
+from pytest_bfcl.decoding import DecodeError, decode_reply
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.extensions.retired.functions import NETWORK_FUNCTIONS
 from pytest_bfcl.extensions.sql import Outcome
@@ -149,12 +150,12 @@ class Carrier:
 
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
-        from pytest_bfcl.extensions.retired.rest import recording_folder
         from pytest_bfcl.extensions.retired.rest.local import RecordedRest
+        from pytest_bfcl.providers.recorded import replayed_folder
 
         with self._lock:
             if self._recording is None:
-                folder = recording_folder(self._choice, self._archive)
+                folder = replayed_folder(self._choice, self._archive, "rest")
                 self._recording = RecordedRest(folder) if folder is not None and folder.is_dir() else False
         return self._recording.called(name, arguments) if self._recording else None
 
@@ -208,8 +209,6 @@ class Carrier:
 
 def expected_calls(entry: Entry) -> list[Call]:
     """The calls of the ground truth. Raises `HarnessError` if they cannot be read."""
-    from pytest_bfcl.decoding import DecodeError, decode_reply
-
     if entry.row.checker == "sql":
         return ground_truth_calls(entry)
     found: list[Call] = []

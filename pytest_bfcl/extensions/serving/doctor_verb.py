@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
+from pytest_bfcl import __version__
 from pytest_bfcl.extras import EXTRAS, install_command, missing
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
@@ -78,8 +79,6 @@ def findings(model: str | None = None, base_url: str | None = None, timeout_s: f
 
 
 def _installation() -> Iterator[Finding]:
-    from pytest_bfcl import __version__
-
     python = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", f"pytest-bfcl {__version__}, Python {python}")
     for name in _REQUIRED:

@@ -32,6 +32,7 @@ from pytest_bfcl.extensions.training.training_rows import (
     words,
 )
 from pytest_bfcl.extras import require
+from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.selection.splits import Part, Split
 
@@ -258,7 +259,6 @@ def _expected(entry: Entry, number: int, name: str, parameters: Mapping[str, Any
 def results_of(entry: Entry) -> Iterable[str]:
     """The results of a conversation's expected calls."""
     from pytest_bfcl.checkers.state import executor_of
-    from pytest_bfcl.failures import BenchmarkError
 
     if entry.row.checker != "state" or "WebSearchAPI" in entry.involved_classes:
         return ()

@@ -37,13 +37,16 @@ from contextlib import ExitStack
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.checkers import judge
 from pytest_bfcl.checkers.state import is_designed, replay
+from pytest_bfcl.decoding import DecodeError, decode_reply
 from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.formats.detection import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.conversation import NAMES
 from pytest_bfcl.judging.entries import entry_of, unpacked
+from pytest_bfcl.replies import read_reply
 from pytest_bfcl.runs.wire_names import proven_underscores
 from pytest_bfcl.simulators import CallRefused, split_call
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
@@ -109,7 +112,6 @@ def reward(
             for a model's text. Raises `HarnessError` if the entry cannot be judged and `UsageError` if the output has
             an unknown shape, because neither is the policy's failure.
     """
-    from pytest_bfcl.checkers import judge
     from pytest_bfcl.conversation.services import Services, is_executed
 
     known = entry_of(entry)
@@ -134,8 +136,6 @@ def reward(
 
 def _as_transcript(entry: Entry, output: object, mode: Mode | None, underscore_names: bool | None) -> Transcript:
     """An output as the only reply of a conversation: native calls prove the mode, called names the spelling."""
-    from pytest_bfcl.replies import read_reply
-
     reply = read_reply(output)
     chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
     under = proven_underscores(reply, entry.function) if underscore_names is None else underscore_names
@@ -196,8 +196,6 @@ def compute_score(
 
 def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
     """Partial credit of a wrong answer, see the module."""
-    from pytest_bfcl.decoding import DecodeError, decode_reply
-
     try:
         made = decode_reply(
             transcript.first_reply,
@@ -239,8 +237,6 @@ def _parameter_share(entry: Entry, mode: Mode, name: str, parameters: Fields, ar
 
     Unexpected parameters count as wrong; correctly omitted ones do not count.
     """
-    from pytest_bfcl.checkers import judge
-
     document = next((doc for doc in entry.function if doc.get("name") == name), None)
     if document is None:
         return 0.0

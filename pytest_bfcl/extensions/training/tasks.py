@@ -21,10 +21,11 @@ from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.rewards import READ_BY, read_by, refuse_unknown_names, refuse_unreadable, reward
 from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.extensions.training.training_rows import question_key
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import HarnessError, UsageError, instead_of
 from pytest_bfcl.models.callable import on_the_wire
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.selection.splits import PARTS, Part, Split
+from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -185,8 +186,6 @@ def _official_questions() -> frozenset[str]:
 
 def options_of(given: Fields) -> Options:
     """Options from a configuration. Raises `UsageError` for an unknown one, and for unknown names."""
-    from pytest_bfcl.failures import instead_of
-
     if unknown := [name for name in given if name not in _OPTIONS]:
         raise UsageError(f"no option {unknown[0]!r} of episodes; {instead_of(unknown[0], sorted(_OPTIONS))}")
     refuse_unknown_names(given)
@@ -260,8 +259,6 @@ def _loaded(data: DataSet, entry_id: str) -> Entry:
 
 
 def _episode(data: DataSet, entry: Entry, options: Options) -> Episode:
-    from pytest_bfcl.settings import Settings
-
     limit = options.get("step_limit")
     settings = Settings() if limit is None else Settings(step_limit=limit)
     given = {name: value for name, value in options.items() if name not in ("step_limit", "names")}

@@ -30,6 +30,7 @@ from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import read_reply
+from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Reply, ToolCall
 
 if TYPE_CHECKING:
@@ -198,8 +199,6 @@ class EntryEnvironment:
 
 def _environment(name: str, tasks: Tasks, entry: Entry) -> type[EntryEnvironment]:
     """The class whose methods are an entry's tools, including those added later."""
-    from pytest_bfcl.tools.schemas import compile_tools
-
     methods: Parsed = {"_options": {"step_limit": CALLS_A_TURN, **tasks.options}}
     for schema in compile_tools(entry.all_functions):
         function = schema["function"]

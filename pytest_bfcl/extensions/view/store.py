@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.dataset.transforms import is_transformed
-from pytest_bfcl.extensions.boards.published import PublishedBoard
+from pytest_bfcl.extensions.boards.published import PublishedBoard, read_board
 from pytest_bfcl.extensions.view.index import Row, RunIndex, Stamp
 from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs, RunSummary, data_of, open_runs, summarised
 from pytest_bfcl.failures import UsageError
@@ -271,7 +271,6 @@ class Store:
 
 def open_store(folders: Iterable[Path], data: str | None, board: Path | None) -> Store:
     """The runs below folders, with the data set and the published table that options name. Raises `UsageError`."""
-    from pytest_bfcl.extensions.boards.published import read_board
     from pytest_bfcl.rescoring import open_data
 
     return Store(open_runs(folders), open_data(data) if data else None, read_board(board) if board else None)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.plain_text import say, shortened
 
 if TYPE_CHECKING:
@@ -95,7 +95,6 @@ def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int
     """A parser's texts in every split; 1 if a rule is broken. Raises `UsageError` if no format is read."""
     from pytest_bfcl.extensions.wire.cutting import examined, formats_of, writings, written_in
     from pytest_bfcl.extensions.wire.parser import target_of
-    from pytest_bfcl.failures import instead_of
 
     if format_name is not None and format_name not in writings():
         raise UsageError(f"--format {format_name}: {instead_of(format_name, sorted(writings()))}")

@@ -108,7 +108,9 @@ def test_what_is_read(trial: Workdir, tmp_path: Path) -> None:
     for name in ("none", "sub", "out.txt"):
         assert trial.read(State(file=name)) == {ABSENT: True}
     assert trial.read(State(file="d.db", sql="select a from t")) == [[1]]
-    assert "error" in trial.read(State(file="d.db", sql="select b from t"))
+    assert "out.txt" not in trial.read(State(files="*")), "links lead nowhere"
+    for statement in ("select b from t", "delete from t", "attach 'x' as y", "select * from sqlite_master"):
+        assert "error" in trial.read(State(file="d.db", sql=statement))
 
 
 def test_reading_has_limits(trial: Workdir, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 
@@ -39,22 +38,6 @@ class Speaker:
 def held(model, turns=("put Emma on the shelf",), missed=None, **settings):
     entry = shelf_entry(turns, missed)
     return asyncio.run(converse(entry, model, settings=Settings(**settings), texts=TEXTS))
-
-
-def test_a_server_without_parser():
-    model = Speaker(f"<think>\nhm\n</think>\n\n<tool_call>\n{ADD}\n</tool_call>", "Done.")
-    transcript = held(model, decoder="handler:hermes")
-    first, second = transcript.turns[0].steps
-    assert first.call_texts == ["add_book(title='Emma')"]
-    assert first.reply.reasoning == "hm"
-    assert "<think>" not in first.reply.text
-    assert second.calls == []  # prose is no call for this handler
-    assert transcript.decoder == "handler:hermes"
-    said, result = model.asked[1].messages[-2:]
-    assert said["tool_calls"][0]["function"]["name"] == "add_book"
-    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"title": "Emma"}
-    assert (result["role"], result["tool_call_id"]) == ("tool", said["tool_calls"][0]["id"])
-    assert model.asked[0].functions
 
 
 def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label():

@@ -9,18 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_bfcl.plain_text import parse_expression
+from pytest_bfcl.syntax.arithmetic import OPERATORS
 
 MOST_CHARACTERS = 2_000
 
-_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-}
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     name: getattr(math, name)
     for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log10", "sqrt")
@@ -61,8 +53,9 @@ def _value(node: ast.expr, variable: str, x: float) -> float:
             return -_value(operand, variable, x)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _value(operand, variable, x)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_value(left, variable, x), _value(right, variable, x))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            result: float = OPERATORS[type(op)](_value(left, variable, x), _value(right, variable, x))
+            return result
         case ast.Call(func=function, args=arguments, keywords=[]) if _name(function) in _FUNCTIONS:
             return _FUNCTIONS[_name(function)](*(_value(argument, variable, x) for argument in arguments))
         case ast.Attribute() if _name(node) in _CONSTANTS:

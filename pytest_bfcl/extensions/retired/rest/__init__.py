@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_bfcl import extras
-from pytest_bfcl.extensions.retired.rest.local import RestProvider
+from pytest_bfcl.extensions.retired.rest.local import RecordedRest, RestProvider
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.providers.recorded import replay_source
+from pytest_bfcl.providers.recorded import replayed_folder
 
 Kind = Literal["local", "live", "replay", "none"]
 
@@ -23,7 +23,7 @@ def rest_problem(choice: str, *, official: bool, archive: Path | None = None) ->
     if kind == "none":
         return "needs a recorded provider: choose --bfcl-search rest=replay:PATH, or live"
     if kind == "replay":
-        folder = recording_folder(choice, archive)
+        folder = replayed_folder(choice, archive, "rest")
         if folder is None or not any(folder.glob("*.jsonl")):
             return f"nothing to replay: {folder or 'no run'} holds no recorded requests (name it: replay:PATH)"
     return None
@@ -46,26 +46,15 @@ def open_rest(
     problem = rest_problem(choice, official=official, archive=archive)
     if problem is not None:
         raise UsageError(problem)
-    from pytest_bfcl.extensions.retired.rest.local import RecordedRest
-
     kind = _kind(choice, official)
     if kind == "replay":
-        folder = recording_folder(choice, archive)
+        folder = replayed_folder(choice, archive, "rest")
         assert folder is not None
         return RecordedRest(folder)
     provider = _opened(kind)
     if archive is not None and (kind == "live" or choice == "record"):
         return RecordedRest(archive, provider, process)
     return provider
-
-
-def recording_folder(choice: str, archive: Path | None) -> Path | None:
-    """The folder of recorded requests: that of ``replay:PATH`` (a run directory or a folder), or the run's own."""
-    named = replay_source(choice)
-    if named is None:
-        return archive
-    folder = Path(named).expanduser()
-    return folder / "rest" if (folder / "rest").is_dir() else folder
 
 
 def _kind(choice: str, official: bool) -> Kind:

@@ -19,7 +19,8 @@ from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.generating.policies import played, solved, spoken
 from pytest_bfcl.extensions.training.generating.reach import Heard, parts
 from pytest_bfcl.extensions.training.generating.rivals import Turn, carried_out, state_of
-from pytest_bfcl.extensions.training.training_rows import sayings_of, turns_of
+from pytest_bfcl.extensions.training.training_rows import Row, sayings_of, turns_of
+from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.simulators import CallRefused, split_call
@@ -204,7 +205,6 @@ def _benchmark() -> Benchmark:
 
 def why_unchecked() -> str | None:
     """Why tasks cannot be compared with the official set here; else ``None``."""
-    from pytest_bfcl.extras import require
     from pytest_bfcl.session.evaluation import open_data
 
     try:
@@ -218,7 +218,6 @@ def why_unchecked() -> str | None:
 def near_official(entry: Entry) -> str | None:
     """The official entry with the same question or calls, and the similarity."""
     from pytest_bfcl.extensions.training.contamination import GRAVE, expected_calls
-    from pytest_bfcl.extensions.training.training_rows import Row
 
     row = Row(entry.id, [*sayings_of(entry), "\n".join(turns_of(entry))], calls=expected_calls(entry))
     for found in _benchmark().findings_in(row):

@@ -14,6 +14,7 @@ from pytest_bfcl.extensions.training.generating.making import Place, Recipe, Tas
 from pytest_bfcl.extensions.training.generating.proof import Unproved
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.settings import Settings
@@ -67,8 +68,6 @@ class Rewording:
                 "checked": "proof and honest policy, which reads our language only"}  # fmt: skip
 
     async def _ask(self, prompts: Sequence[str], any_entry: Any) -> None:
-        from pytest_bfcl.models import create_model
-
         self._record.parent.mkdir(parents=True, exist_ok=True)
         concurrency = self.settings.concurrency
         free = asyncio.Semaphore(concurrency if isinstance(concurrency, int) else 16)

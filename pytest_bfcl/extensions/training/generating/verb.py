@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from pytest_bfcl.extensions.training.processes import processes
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import say
 
@@ -124,7 +124,6 @@ def _tools(args: argparse.Namespace) -> tuple[Parsed, ...]:
 
 def _simulators(text: str) -> tuple[str, ...]:
     from pytest_bfcl.extensions.training.generating.domains import DOMAINS
-    from pytest_bfcl.failures import instead_of
 
     names = list(DOMAINS) if text == ALL else [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
