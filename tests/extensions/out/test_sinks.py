@@ -88,8 +88,8 @@ def test_wandb_offline_has_the_scores(tmp_path: Path) -> None:
     if subprocess.run([python, "-c", "import wandb, pytest_bfcl"], capture_output=True, check=False).returncode:
         pytest.skip("no wandb (the extra wandb, or name a Python that has it and this package with BFCL_WANDB)")
     environment = os.environ | {"WANDB_MODE": "offline", "WANDB_BFCL_PROJECT": "us:tools", "HOME": str(tmp_path)}
-    words = ["run", "--model", "lexical:", "--data", "bundled", "--categories", "simple_java", "--report", "wandb"]
-    command = [python, "-m", "pytest_bfcl", *words, "-o", str(tmp_path / "run"), "--report", "none"]
+    words = ["run", "--model", "lexical:", "--data", "bundled", "--categories", "simple_java"]
+    command = [python, "-m", "pytest_bfcl", *words, "-o", str(tmp_path / "run"), "--report", "none,wandb"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "sink wandb" not in done.stdout
