@@ -240,6 +240,7 @@ def _of_text(value: Any) -> Features:
         "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
         "beyond ASCII": not value.isascii(), "capitals": value.isupper(),
         "begins": _class_of(value[:1]), "mixed": _MIXED.fullmatch(value) is not None,
+        "file": re.fullmatch(r"[\w/-]{1,200}\.[a-z]{2,4}", value) is not None,
     }  # fmt: skip
 
 

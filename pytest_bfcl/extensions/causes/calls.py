@@ -37,7 +37,7 @@ from pytest_bfcl.extensions.causes.raw import (
     wrapper_of,
     written,
 )
-from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
+from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, named_after, of_texts
 from pytest_bfcl.extensions.causes.values import same
 
 _Read = tuple[Relation | None, dict[str, Any] | None, str]
@@ -93,7 +93,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield Place("raw", "", here, why, fix, at, due.said, whole, of)
         elif wrapper is not None:
             inner = object_in(inner[wrapper]) if inner is not None else None
-            told = "the function's name" if wrapper in (call.name, due.name) else wrapper
+            told = named_after(wrapper, due.name) or wrapper
             if inner and len(inner) == 1 and not inner.keys() & {*due.accepted, *case.properties(due.name)}:
                 ((second, within),) = inner.items()
                 if (deeper := object_in(within)) is not None:
@@ -123,9 +123,11 @@ def _before(case: Case, number: int, nth: int) -> int:
 
 
 def shapes_of(due: list[Due]) -> Features:
-    """Whether expected calls have lists, objects, or either."""
-    kinds = {type(value) for each in due for value in each.said.values() if value}
-    return {"lists": list in kinds, "objects": dict in kinds, "nested": not kinds.isdisjoint((list, dict))}
+    """Whether expected calls have lists, objects (also in lists), or either."""
+    values = [value for each in due for value in each.said.values() if value]
+    kinds = {type(value) for value in values}
+    objects = dict in kinds or (list in kinds and any("{" in str(each) for each in values if isinstance(each, list)))
+    return {"lists": list in kinds, "objects": objects, "nested": not kinds.isdisjoint((list, dict))}
 
 
 def _accepts(due: Due, given: dict[str, Any]) -> bool:
@@ -301,8 +303,7 @@ def _counts(
         elif call.name not in case.wires:
             key, told = "extra_call", call.name[:60]
         elif left:
-            key, told = "other_function", ""
-            yield Place("count", "", here, ((key, told),), put_right(at, due[left.pop(0)]), at)
+            yield Place("count", "", here, (("other_function", ""),), put_right(at, due[left.pop(0)]), at)
             continue
         else:
             key, told = "undue_call", ""

@@ -21,6 +21,8 @@ Strength = Literal["sure", "habit", "loose"]
 ``loose``: like any mistake, named only if it is confined to one kind of place."""
 LEAST_SURE, LEAST = 2, 3
 """Entries that must agree before a cause is named."""
+ONE_ANSWER = 8
+"""This number of replies with equal words is one answer to everything, which no model gives."""
 ALWAYS, LEAST_PLACES = 0.95, 5
 """Share and number of its places in which a rule has no exceptions."""
 
@@ -75,6 +77,8 @@ class Cause:
     @property
     def whose(self) -> str:
         """Whose it is."""
+        if self.key == "words" and self.told and self.shown >= ONE_ANSWER:
+            return "server"
         return "parser" if self.kind.whose == "model" and self.is_regular else self.kind.whose
 
     @property

@@ -35,6 +35,7 @@ _WORDS = {
     "parameters": "where functions of {side} {value} parameters are due",
     "arguments": "where calls of {side} {value} arguments are due",
     "name length": "where names {longer} {value} characters are due",
+    "bare call": "where a call without arguments is due",
     "takes objects": "where functions that take objects are due",
     "takes lists": "where functions that take lists are due",
     "lists": "where lists are due",
@@ -90,6 +91,8 @@ _WORDS = {
     "given": "in calls of {side} {value} arguments",
     "written": "in calls whose arguments are {longer} {value} characters",
     "inside": "those inside {value}",
+    "file": "texts that are names of files",
+    "words asked": "where the conversation has {value}",
     "mixed": "texts of letters and digits without blanks",
     "words of name": "those with {value} in their names",
     "tools before": "where an entry before had the same tools",
@@ -130,8 +133,10 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 
 
 _SEVERAL = ("argument", "inside", "category")
-_OF_NAMES = "words of name"
-"""The feature with several values: those that redaction goes by."""
+_OF_WORDS = {"words of name": range(2, 6), "words asked": range(1, 2)}
+"""Features with several values, and how many of them are named: what redaction and guards go by."""
+MOST_ALIKE = 3
+"""Words that tell alike: of more of them none is named."""
 MOST_NAMES, SEVERAL = 5, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 
@@ -154,7 +159,7 @@ class Where(NamedTuple):
     def holds(self, features: dict[str, Any]) -> bool:
         """Whether a place is inside."""
         told = features.get(self.feature)
-        if self.feature == _OF_NAMES:
+        if self.feature in _OF_WORDS:
             return told is not None and not told.isdisjoint(self.value)
         if self.feature not in _COUNTED:
             return told in self.value if isinstance(self.value, tuple) else bool(told == self.value)
@@ -166,7 +171,7 @@ class Where(NamedTuple):
             return told
         value = self.value + 1 if zero_based else self.value
         value = " or ".join(map(str, value)) if isinstance(value, tuple) else value
-        value = f"`{value.replace(' or ', '` or `')}`" if self.feature == _OF_NAMES else value
+        value = f"`{value.replace(' or ', '` or `')}`" if self.feature in _OF_WORDS else value
         return _WORDS[self.feature].format(
             value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
@@ -284,7 +289,7 @@ def _candidates(
             if feature == "order" and not (within >= SHARP and beyond <= 1 - SHARP):
                 continue
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
-            kept = kept and _chance(hits, total, inside / size) < BY_ACCIDENT
+            kept = kept and (feature != "turn" or where.more) and _chance(hits, total, inside / size) < BY_ACCIDENT
             if (kept or within >= least_inside) and beyond <= OUTSIDE:
                 yield within - beyond, where
 
@@ -303,8 +308,8 @@ def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, in
 
     Values that fewer than ``enough`` differences have are not counted over all rows.
     """
-    if feature == _OF_NAMES:
-        yield from _named_with(rows)
+    if feature in _OF_WORDS:
+        yield from _with_words(feature, rows)
         return
     told = Counter([features.get(feature) for features in rows.hits])
     if feature not in _COUNTED:
@@ -335,23 +340,26 @@ def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, in
         yield Where(feature, value, True), whole - inside, whole_hits - hits
 
 
-def _named_with(rows: Rows) -> Iterator[tuple[Where, int, int]]:
-    """The words that the names of most arguments with a difference have, of few others; the most frequent first."""
-    hits, others = ([told for each in some if (told := each.get(_OF_NAMES))] for some in rows[:2])
+def _with_words(feature: str, rows: Rows) -> Iterator[tuple[Where, int, int]]:
+    """The words that most places with a difference have, and few others; the most frequent first."""
+    hits, others = ([told for each in some if (told := each.get(feature))] for some in rows[:2])
     beside = Counter(word for told in others for word in told)
     words: list[str] = []
     inside = found = 0
-    while hits and len(words) < MOST_NAMES:
+    while hits and len(words) < _OF_WORDS[feature][-1]:
         counted = Counter(word for told in hits for word in told)
-        word = max(counted, key=lambda each: (counted[each] * rows.of_hits - beside[each] * rows.of_others, each))
-        if counted[word] * rows.of_hits < INSIDE * (counted[word] * rows.of_hits + beside[word] * rows.of_others):
+        gain = {each: number * rows.of_hits - beside[each] * rows.of_others for each, number in counted.items()}
+        best = [each for each in counted if gain[each] == max(gain.values())]
+        word = max(best, key=lambda each: (len(each), each))
+        share = counted[word] * rows.of_hits / (counted[word] * rows.of_hits + beside[word] * rows.of_others)
+        if share < INSIDE or (feature == "words asked" and len(best) > MOST_ALIKE):
             break
         words.append(word)
         found += counted[word] * rows.of_hits
         inside += counted[word] * rows.of_hits + beside[word] * rows.of_others
         hits = [told for told in hits if word not in told]
-    if len(words) > 1:
-        yield Where(_OF_NAMES, tuple(words)), inside, found
+    if len(words) in _OF_WORDS[feature]:
+        yield Where(feature, tuple(words)), inside, found
 
 
 # -- where it could be seen -----------------------------------------------------------------------------------------

@@ -189,12 +189,15 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         about = {**found.features, "turn": 0}
         found.places.append(Place("reply", "", about, (("turns_over", told),), _all_again(case)))
         return found
+    heard: set[str] = set()
     for number, turn in enumerate(case.turns):
         made = [call for step in turn.steps for call in step]
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
         about = {**found.features, "turn": number, "turn number": "odd" if number % 2 == 0 else "even"}
         about |= _of_due(case, turn)
         about |= {"prompt": _prompt_tokens(case, number), "served": _fingerprint(case, number)}
+        heard |= _words_of(_question(case, number))
+        about["words asked"] = frozenset(heard)
         about["added tool"] = any(due.name in later for due in turn.due)
         if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
             tail = [*(call.raw for call in made[-1:]), *([] if made else [_text(case, number)])]
@@ -228,7 +231,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             said = [(call.name, call.given) for call in made]
             of = Context(case, turn, number)
             found.places.append(Place("reply", "", about, due=_told(turn), said=said, of=of))
-            found.places += of_calls(case, turn, number, about, elsewhere.gap)
+            found.places += of_calls(case, turn, number, {**about, "words asked": None}, elsewhere.gap)
         if (right := case.right_texts[number]) and turn.due:
             of = Context(case, turn, number)
             text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _text(case, number, 1))
@@ -349,6 +352,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
         "due": len(turn.due),
         "one function": len(turn.due) > 1 and len(set(names)) == 1,
         "arguments": max((len(due.said) for due in turn.due), default=0),
+        "bare call": any(not due.said for due in turn.due),
         "last tool": len(case.wires) > 1 and any(due.name == last for due in turn.due),
         "not the last tool": len(case.wires) > 1 and any(due.name != last for due in turn.due),
         "parameters": max(map(len, parameters), default=0),
@@ -370,8 +374,8 @@ def _reply(turn: Turn, number: int, about: Features, *why: tuple[str, str]) -> P
     return Place("reply", "", about, why, restore(number, turn.due))
 
 
-def _words_of(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]{2,}", text.casefold())
+def _words_of(text: str) -> set[str]:
+    return {*re.findall(r"[^\W\d_]{2,}", text.casefold())}
 
 
 def _gap(cases: Sequence[Case]) -> Gap | None:

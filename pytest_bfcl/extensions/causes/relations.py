@@ -14,7 +14,7 @@ import json
 import quopri
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -60,6 +60,45 @@ def repeated(text: str) -> str:
         return WHITE_SPACE
     found = _REPEATED.search(text[-_OF_PIECE:])
     return found.group(1)[:20] if found is not None else ""
+
+
+def named_after(text: str, name: str) -> str:
+    """A text in which a function's name stands in some style, with a word for the name; empty without."""
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
+    pascal = "".join(word[:1].upper() + word[1:] for word in words)
+    styles = {
+        "the function's name": name, "the function's name, Pascal case": pascal,
+        "the function's name, camel case": pascal[:1].lower() + pascal[1:],
+        "the function's name, snake case": "_".join(words).lower(),
+        "the function's name, kebab case": "-".join(words).lower(), "the last word of the function's name": words[-1],
+    } if words else {}  # fmt: skip
+    for told, styled in styles.items():
+        before, found, after = text.partition(styled)
+        if found and len(styled) > 2:
+            return told if before == after == "" else f"{before}⟨{told}⟩{after}"
+    return ""
+
+
+def changing(texts: Sequence[str]) -> str:
+    """The form of texts that change: what all begin and end with, and what stands between; empty without any."""
+    if len({*texts}) < 2:
+        return ""
+    before = _beginning(texts)
+    behind = _beginning([text[len(before) :][::-1] for text in texts])[::-1]
+    middles = [text[len(before) : len(text) - len(behind)] for text in texts]
+    alike = len({*map(len, middles)}) == 1
+    signs = next((told for told, known in _SIGNS if all(known.fullmatch(each) for each in middles)), "letters")
+    told = f"{len(middles[0])} {signs}" if alike else f"{signs} that change"
+    return f"{before}⟨{told}⟩{behind}" if before or behind or (alike and signs != "letters") else ""
+
+
+def _beginning(texts: Sequence[str]) -> str:
+    """What all texts begin with."""
+    first, last = min(texts), max(texts)
+    return first[: next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
+
+
+_SIGNS = (("digits", re.compile(r"\d+")), ("hexadecimal digits", re.compile(r"[0-9a-fA-F]+")))
 
 
 def plain(text: str) -> str:

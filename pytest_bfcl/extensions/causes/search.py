@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
-from pytest_bfcl.extensions.causes.cause import KINDS, Cause
+from pytest_bfcl.extensions.causes.cause import KINDS, ONE_ANSWER, Cause
 from pytest_bfcl.extensions.causes.confined import COVERED, Both, Where, confined
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part
@@ -18,6 +18,7 @@ from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
 from pytest_bfcl.extensions.causes.places import NOTHING, Found, Place
 from pytest_bfcl.extensions.causes.prompts import read_prompts, tools_lost
 from pytest_bfcl.extensions.causes.proofs import MOSTLY, WORDS, of_data, of_prompts, proved
+from pytest_bfcl.extensions.causes.relations import changing
 
 _OF_OTHERS = ("name_of_other", "arguments_of_other")
 _OF_ARGUMENTS = {"value", "key"}
@@ -37,8 +38,6 @@ SELDOM, OFTEN = 0.03, 15
 _SLIPS = ("doubled", "refused", "repeated_steps", "empty", "swapped")
 OFTEN_SLIPS = 0.08
 """What models do now and then, and the least share of its places from which on it is no accident."""
-ONE_ANSWER = 8
-"""This number of replies with equal words is one answer to everything."""
 
 
 def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
@@ -55,6 +54,10 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     if rules:
         settle(found, {group.why for _, group in _named(found, rules, arrived)})
         named = _named(found, rules, arrived)
+    for cause, group in named:
+        if not cause.told and cause.kind.told == "apart":
+            told = [told for _, place in group.shown for key, told in place.candidates if key == cause.key]
+            cause.told = changing(told)
     causes = of_prompts(found, prompts, named)
     by_prompts = _explained(causes)
     causes += proved([each for each in found if id(each.case) not in by_prompts], named)
@@ -141,6 +144,7 @@ def _silent_together(groups: list[Group]) -> list[Group]:
 
 
 _SILENT = ("words", "asked", "refused", "empty")
+_OF_SOME_CALLS = ("call_missing", "first_only", "last_only", "first_lost", "last_lost")
 _ANSWERS_TO_OTHERS = {
     "mixed_up": (*WORDS, "other_function", "reply_learned", *_OF_OTHERS),
     "turn_late": (*WORDS, "earlier_again"),
@@ -217,7 +221,7 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
     if cause.key in ("words", "asked", "refused") and later and "earlier turns" not in arrived:
         kept = where if alternate else None
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed, where=kept)
-    if cause.key in _SILENT and where.feature == "added tool":
+    if cause.key in (*_SILENT, *_OF_SOME_CALLS) and where.feature == "added tool":
         return Cause("added_tools_lost", "", shown=cause.shown, exposed=cause.exposed)
     of_tools = where.feature in ("later half", "not the last tool") or (where.feature == "tool" and where.more)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:

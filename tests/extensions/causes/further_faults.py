@@ -566,6 +566,27 @@ FURTHER: Mapping[str, Fault] = {
     ),
     "one version bad": Fault(_bad_version, ("wrapped",), where="in replies of the version `fp_1`"),
     "numbers in a box": Fault(numbers(lambda value: {"N": str(value)}), ("boxed",), says="`N`"),
+    "a prefix for each conversation": Fault(
+        lambda said: names(lambda name: f"mcp_{hashlib.md5(said.entry.id.encode()).hexdigest()[:4]}_{name}")(said),
+        ("name_prefix",), says="`mcp_⟨4 hexadecimal digits⟩_`",
+    ),
+    "a guard on a word": Fault(
+        only(lambda said: "password" in said.question.lower(), instead("This conversation has a secret. I stop here.")),
+        ("words",), where="`password`",
+    ),
+    "links for files": Fault(
+        texts(lambda text: f"<http://{text}|{text}>" if re.fullmatch(r"[\w/]+\.[a-z]{2,4}", text) else text),
+        ("value_learned",), where="names of files",
+    ),
+    "wrapped in a request of the function": Fault(
+        only(lambda said: said.entry.row.group == "live", each_call(
+            lambda name, given: (name, json.dumps({f"{name.title().replace('_', '')}Request": given}))
+        )), ("wrapped",), where="in the group live", says="Pascal case⟩Request",
+    ),
+    "calls without arguments lost": Fault(
+        calls(lambda made: [call for call in made if call[1] != "{}"]), ("bare_lost",), where="without arguments is due"
+    ),
+    "the last letter lost": Fault(texts(lambda text: text[:-1]), ("value_learned",), says="without the last letter"),
     # Mixtures: each is named.
     "extra beside style": Fault(
         both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")
