@@ -106,6 +106,7 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             if not same(place.said, place.due, exact=True) and not _is_settled(place, parts[id(each)])
         ]
         made: Made = {}
+        wrong = len(left)
         for _ in range(MOST_LEARNED):
             kept = _best([(number, place) for number, _, place in left], right[level], made)
             if kept is None:
@@ -121,7 +122,7 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             for _, place in hits:
                 place.candidates = (key, *place.candidates)
                 place.fix = place.fix or _whole_again(place)
-            if level == "value" and _is_whole(rules[key], found, hits):
+            if level == "value" and len(hits) >= NEARLY * wrong:
                 for number, place in hits:  # what is changed in the values is not told of the whole once more
                     parts[id(found[number])].append(place)
             mine = {id(place) for _, place in hits}
@@ -140,12 +141,6 @@ def _all_foretold(found: Sequence[Found], rule: Rule) -> Trained:
         and (place.differs or not each.case.passed or _is_turn(place))
         if rule.would_show(place) and equal(foretold(rule.program, place), place.said)
     ]
-
-
-def _is_whole(rule: Rule, found: Sequence[Found], hits: Trained) -> bool:
-    """Whether hardly a place that a rule would change is otherwise."""
-    would = sum(rule.would_show(place) for each in found for place in each.places if place.level == rule.level)
-    return len(hits) >= NEARLY * would
 
 
 def _is_turn(place: Place) -> bool:

@@ -63,7 +63,7 @@ def repeated(text: str) -> str:
 
 
 def named_after(text: str, name: str) -> str:
-    """A text in which a function's name stands in some style, with a word for the name; empty without."""
+    """A text with a function's name in some style, and a word in place of the name; empty without."""
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
     pascal = "".join(word[:1].upper() + word[1:] for word in words)
     styles = {
@@ -80,7 +80,7 @@ def named_after(text: str, name: str) -> str:
 
 
 def changing(texts: Sequence[str]) -> str:
-    """The form of texts that change: what all begin and end with, and what stands between; empty without any."""
+    """The form of texts that change: what all begin and end with, and the kind of the rest; empty without any."""
     if len({*texts}) < 2:
         return ""
     before = _beginning(texts)
