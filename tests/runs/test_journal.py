@@ -99,7 +99,7 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests(monke
     messages: list[dict[str, object]] = []
     for number in range(4):
         messages.append({"role": "user", "content": f"text {number}"})
-        more = tools if number < 2 else [*tools, {"name": "g"}]
+        more = (tools, tools, [*tools, {"name": "g"}], [{"name": "h"}, *tools])[number]
         assert digests.digest(list(messages), list(more), {"a": 1}) == request_digest(messages, more, {"a": 1})
     messages.insert(1, {"role": "tool", "content": "in between"})
     assert digests.digest(messages) == request_digest(messages)

@@ -378,6 +378,7 @@ FOLDERS: dict[str, dict[str, list[Any]]] = {
     "m/BFCL_v4_memory_kv": {"results": [["x"]]}, "m/BFCL_v4_nonsense": {"results": ["x"]},
     "m/gorilla_openfunctions_v1_test_parallel_function": {"results": ["x", "y"]},
     "mistral-large-2411-FC/BFCL_v4_parallel": {"results": [[{"math_add": "{}"}]]},
+    "microsoft_Phi-4-mini-instruct-FC/BFCL_v4_parallel": {"results": [[{"math_add": "{}"}]]},
 }  # fmt: skip
 
 
