@@ -45,6 +45,7 @@ def test_a_reply_comes_back_whole_in_the_same_and_in_another_process(tmp_path: P
         assert other.find(KEY) == REPLY
         other.record(KEY._replace(step=1), Reply("second"))
         other.close()
+    assert journal._writer is None
     again = Journal(tmp_path, "main")
     assert again.find(KEY._replace(step=1)) == Reply("second")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gw0.jsonl", "gw1.jsonl"]

@@ -206,7 +206,7 @@ def test_fingerprints() -> None:
             assert facts["conditions"] is not found.conditions, "readers may change what they get"
             yield {**facts, "dataset": {**facts["dataset"], "version": "", "sha256": ""}}
             again = Fingerprint.from_dict(json.loads(json.dumps(found.to_dict())))
-            assert again == replace(found, models=tuple(replace(each, headers=each.headers) for each in again.models))
+            assert again == found
         yield [clean_url(each) for each in (None, "", "http://a", "http://u:p@a:1/x?k=1#f", "x")]
         yield ModelFingerprint.from_dict({}).to_dict()
         begun = Fingerprint.from_dict({"started_at": "x", "state": "running"}).to_dict()
