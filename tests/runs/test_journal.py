@@ -45,6 +45,7 @@ def test_a_reply_comes_back_whole_in_the_same_and_in_another_process(tmp_path: P
         assert other.find(KEY) == REPLY
         other.record(KEY._replace(step=1), Reply("second"))
         other.close()
+    assert journal._writer is None
     again = Journal(tmp_path, "main")
     assert again.find(KEY._replace(step=1)) == Reply("second")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gw0.jsonl", "gw1.jsonl"]
@@ -99,7 +100,7 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests(monke
     messages: list[dict[str, object]] = []
     for number in range(4):
         messages.append({"role": "user", "content": f"text {number}"})
-        more = tools if number < 2 else [*tools, {"name": "g"}]
+        more = (tools, tools, [*tools, {"name": "g"}], [{"name": "h"}, *tools])[number]
         assert digests.digest(list(messages), list(more), {"a": 1}) == request_digest(messages, more, {"a": 1})
     messages.insert(1, {"role": "tool", "content": "in between"})
     assert digests.digest(messages) == request_digest(messages)

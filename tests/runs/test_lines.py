@@ -110,6 +110,7 @@ def test_lines_of_parsed_values_are_the_same(monkeypatch: pytest.MonkeyPatch) ->
         assert json.loads(json_line_of_parsed(value)) == json.loads(json_line(value))
         assert json_line_of_parsed(value).endswith(b"}\n" if isinstance(value, dict) else b"}]\n")
     assert json.loads(json_line_of_parsed({"a": float("inf")})) == {"a": "inf"}
+    assert json_line_of_parsed({"a": "é"}) == json_line({"a": "é"}) == '{"a":"é"}\n'.encode()
     monkeypatch.setattr(lines, "json_line", pytest.fail)  # the slower one
     assert json_line_of_parsed({"a": "Inf"}) == b'{"a":"Inf"}\n'
 

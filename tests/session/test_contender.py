@@ -152,6 +152,9 @@ def test_stored_models_are_known_by_what_they_hand_out(tmp_path) -> None:
     stored = Answering()
     stored.transcript_for = lambda entry: None  # type: ignore[attr-defined]
     assert is_stored(stored)
+    hosted = of("openai:a")
+    hosted._model = stored
+    assert hosted.stored
     stored.found_out = "names with dots"  # type: ignore[attr-defined]
     assert Contender.of_adapter(stored, KEPT).stored
     assert Contender.of_adapter(stored, KEPT).read_as == "names with dots"
