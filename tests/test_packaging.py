@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,16 +19,6 @@ import pytest_bfcl
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-SHELL = shutil.which("bash")
-
-
-def shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A step as a runner runs it, with this Python's commands in front."""
-    bin_folder = str(Path(sys.executable).parent)
-    variables = os.environ | {"PATH": os.pathsep.join([bin_folder, os.environ["PATH"]])} | environment
-    assert SHELL is not None
-    command = [SHELL, "-eo", "pipefail", "-c", script]
-    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False)
 
 
 def read(name: str) -> Any:

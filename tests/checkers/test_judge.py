@@ -93,21 +93,6 @@ def test_unknown_function_in_the_answer_is_ours() -> None:
     assert judge(judged, transcript("[serve(bowls=2)]")).reason == "harness:data"
 
 
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        (Reply(text="[serve(bowls=2)]", problem="length"), None),
-        (Reply(text="[serve(bowls=", problem="length"), "reply:length"),
-        (Reply(problem="context_overflow"), "reply:context_overflow"),
-        (Reply(text="", problem="content_filter"), "reply:content_filter"),
-    ],
-)
-def test_cut_replies(reply: Reply, reason: str | None) -> None:
-    verdict = judge(entry([SOUP], ANSWER), transcript(reply))
-    assert verdict.reason == reason
-    assert verdict.tag is (FailureTag.MALFORMED_OUTPUT if reason else None)
-
-
 @pytest.mark.parametrize("category", ["simple_python", "irrelevance", "live_relevance"])
 def test_a_failed_request_is_an_error_under_both_rules(category: str) -> None:
     cut = Reply(text="", problem="length")
@@ -117,45 +102,10 @@ def test_a_failed_request_is_an_error_under_both_rules(category: str) -> None:
         assert (verdict.outcome, verdict.reason) == ("error", "adapter:inference_error")
 
 
-@pytest.mark.parametrize(
-    ("step", "how"),
-    [
-        (Step(Reply(text="no"), calls=[Call("serve", {"bowls": 2})]), {"decoded": True}),
-        (
-            Step(Reply(text='<tool_call>{"name": "serve", "arguments": {"bowls": 2}}</tool_call>')),
-            {"decoder": "hermes"},
-        ),
-    ],
-    ids=["stored decoded", "read by a decoder"],
-)
-def test_calls_that_no_reply_holds_plainly(step: Step, how: dict[str, Any]) -> None:
-    record = Transcript("kitchen_0", "simple_python", mode="fc", turns=[Turn(steps=[step])], **how)
-    assert judge(entry([SOUP], ANSWER), record).valid
-
-
 def test_the_format_that_an_entry_asks_for_is_read_without_a_configuration() -> None:
     text = '[{"function": "serve", "parameters": {"bowls": 2}}]'
     assert judge(entry([SOUP], ANSWER, return_format="json"), transcript(text)).valid
     assert not judge(entry([SOUP], ANSWER), transcript(text)).valid
-
-
-JAVASCRIPT = {"category": "simple_javascript", "language": "javascript", "return_format": "javascript"}
-
-
-@pytest.mark.parametrize(
-    ("schema", "answer", "output", "detail"),
-    [
-        ({"type": "array"}, [1, 2], "serve(x=[1, 2])", {}),
-        ({"type": "float"}, 1.5, "serve(x='far')", {"type": "float", "called": "far", "expected": [1.5]}),
-        ({"type": "dict"}, {"dish": [1]}, "serve(x={dish: 2})", {"called": {"dish": 2}, "expected": [{"dish": [1]}]}),
-    ],
-)  # fmt: skip
-def test_what_a_broken_value_tells(schema: dict[str, Any], answer: Any, output: str, detail: dict[str, Any]) -> None:
-    judged = entry([function("serve", x=schema)], [{"serve": {"x": [answer]}}], **JAVASCRIPT)
-    found = judge(judged, transcript(output, category="simple_javascript"))
-    assert found.valid is (not detail)
-    assert "suffix" not in str(found.detail), "that is Java's"
-    assert {name: found.detail.get(name) for name in detail} == detail
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])

@@ -11,8 +11,6 @@ from pytest_bfcl.checkers.json_calls import as_json, is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
 from pytest_bfcl.checkers.state import SHOWN_RESULTS, state_difference
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.explaining.terminal import failure_text
-from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
 from pytest_bfcl.simulators.file_tree import Directory, File
 from pytest_bfcl.transcript import CALLS_A_STEP, Reply, Step
@@ -60,34 +58,6 @@ def pantry(truth: list[list[str]], category: str = "multi_turn_base", **values: 
 
 PUT = "put(shelf='top', item='tea')"
 LOOK = "look(shelf='top')"
-
-
-@pytest.mark.parametrize(
-    ("turns", "reason", "turn"),
-    [
-        ([[[PUT]], [[LOOK]]], None, None),
-        ([[[LOOK], [PUT]], [[LOOK], [LOOK]]], None, None),
-        ([["words"], [[LOOK]]], "multi_turn:empty_turn_model_response", 0),
-        ([[[PUT]], ["words"]], "multi_turn:empty_turn_model_response", 1),
-        ([[[LOOK]], [[LOOK]]], "multi_turn:instance_state_mismatch", 0),
-        ([[[PUT]], [["put(shelf='low', item='x')"]]], "multi_turn:instance_state_mismatch", 1),
-        ([[[PUT]], [["look(shelf='low')"]]], "multi_turn:execution_response_mismatch", 1),
-        ([[[PUT]]], "multi_turn:force_terminated", None),
-    ],
-)
-def test_error_types(turns: list[list[Any]], reason: str | None, turn: int | None) -> None:
-    entry = pantry([[PUT], [LOOK]])
-    record = conversation(turns)
-    for _ in range(2):  # nothing is left over from the first judgement
-        verdict = judge(entry, record)
-        assert verdict.reason == reason
-        assert verdict.detail.get("turn") == turn
-    if reason:
-        assert verdict.tag is FailureTag.WRONG_ANSWER
-        text = failure_text(entry, record, verdict)
-        assert f"Words of turn {turn or 0}." in text
-        assert reason in text
-        assert ("did not decode: no call" in text) is ("empty_turn" in reason)
 
 
 def test_state_difference_tells_only_what_differs() -> None:

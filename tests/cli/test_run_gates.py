@@ -75,11 +75,6 @@ def verb(out: str, *words: str) -> list[str]:
     return ["--model", MODEL, *shared, "-o", out, *words]
 
 
-def stored(run: Path) -> set[str]:
-    """The entries that have a line."""
-    return {json.loads(line)["id"] for line in (run / "results.jsonl").read_text().splitlines()}
-
-
 def gate_of(run: Path) -> Any:
     return json.loads((run / "summary.json").read_text())["gate"]
 

@@ -155,33 +155,3 @@ ONE_CALL |= {
 QUESTION = {"role": "user", "content": "How is the weather in Paris?"}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "20 degrees"}
 DONE = {"role": "assistant", "content": "It is 20 degrees."}
-ROLLOUTS: dict[str, Any] = {
-    "chat": [QUESTION, CHAT_MESSAGE, RESULT, DONE],
-    "chat without the question": [CHAT_MESSAGE, RESULT, DONE],
-    "chat that ends with the result": [QUESTION, CHAT_MESSAGE, RESULT],
-    "an earlier question": [QUESTION, {"role": "assistant", "content": "Where?"}, QUESTION, CHAT_MESSAGE],
-    "Anthropic": [
-        QUESTION,
-        {"role": "assistant", "content": ANTHROPIC["content"]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "20 degrees"}]},
-        {"role": "assistant", "content": [{"type": "text", "text": "It is 20 degrees."}]},
-    ],
-    "Responses": [
-        QUESTION,
-        *RESPONSE["output"],
-        {"type": "function_call_output", "call_id": "c1", "output": "20 degrees"},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 20 degrees."}]},
-    ],
-    "LangChain": [
-        {**LANGCHAIN, "type": "human", "tool_calls": []},
-        LANGCHAIN,
-        {"type": "tool", "content": "20 degrees", "tool_call_id": "c1"},
-        {**LANGCHAIN, "content": "It is 20 degrees.", "tool_calls": []},
-    ],
-    "pydantic-ai": [
-        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "How is the weather?"}]},
-        PYDANTIC_AI,
-        {"kind": "request", "parts": [{"part_kind": "tool-return", "content": "20", "tool_name": NAME}]},
-        {"kind": "response", "parts": [{"part_kind": "text", "content": "It is 20 degrees."}]},
-    ],
-}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -127,10 +126,6 @@ class Browser:
     def scheme(self, name: str) -> None:
         """What the reader prefers: ``dark`` or ``light``."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
-
-    def screenshot(self, path: Path) -> None:
-        """What is seen, as PNG."""
-        path.write_bytes(base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"]))
 
 
 @contextmanager

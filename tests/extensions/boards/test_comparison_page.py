@@ -87,25 +87,6 @@ def test_each_change_opens_both_answers_and_links_to_both_pages(tmp_path: Path, 
     assert 'data-reasons="value_error:others → passed"' in found["simple_python_1"]
 
 
-def test_repeats_say_how_many_were_right(tmp_path: Path, data: DataSet, capsys: pytest.CaptureFixture[str]) -> None:
-    before = play(tmp_path / "before", data, {"simple_python_0": (1,), "simple_python_1": (2,)}, repeat=3)
-    after = play(tmp_path / "after", data, {"simple_python_0": (2, 3), "simple_python_1": (3,)}, repeat=3)
-    out = tmp_path / "c.json"
-    markdown = tmp_path / "c.md"
-    page = compare(
-        before, after, "--json", out, "--markdown", markdown, "--data", data.root, tmp_path / "c.html"
-    )  # fmt: skip
-    found = changes(page)
-    # One entry lost an answer, the other has as many right as before, in another repeat.
-    assert list(found) == ["simple_python_0"]
-    assert "2 of 3 passed → 1 of 3 passed value_error:others" in text(found["simple_python_0"])
-    (change,) = json.loads(out.read_text())[0]["regressed"]
-    assert (change["answers"], change["right"], change["repeat"]) == (3, [2, 1], 2)
-    assert "0 improved, 1 regressed, 5 unchanged" in capsys.readouterr().out
-    assert "simple\\_python\\_0: 2 of 3 passed → 1 of 3 passed" in markdown.read_text()
-    assert "The argument “seats” is 3" in markdown.read_text()
-
-
 def test_score_folders_are_judged_again_where_their_results_are(tmp_path: Path) -> None:
     bundled = open_data("bundled")
     ids = [ref.id for ref in bundled.index("simple_python")]

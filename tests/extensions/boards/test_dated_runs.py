@@ -84,22 +84,6 @@ def test_changed_data_ends_a_line_and_is_said(tmp_path: Path) -> None:
     assert histories_html(found).count("<polyline") == 2 * len(lines_of(found))
 
 
-def test_checkpoints_are_one_line_and_several_models_have_their_own(tmp_path: Path) -> None:
-    names = ["openai:step-1@fc", "openai:step-2@fc"]
-    paths = [night(tmp_path / "a", n, PLAIN, model=name) for n, name in enumerate(names, 1)]
-    found = read_histories(paths)
-    assert list(found.models) == ["openai:step-1@fc → openai:step-2@fc"]
-    assert "their names differ" in found.notes[0]
-    two = tmp_path / "b" / "night-09"
-    with RunDirectory.create(two, fingerprint(started_at="2026-03-09T02:00:00Z")) as run:
-        for name in names:
-            for record in lines(PLAIN, model=name):
-                run.append(record)  # type: ignore[arg-type]
-        run.write_summary(summarise(run.records(), fingerprint=run.fingerprint.to_dict()))
-        run.state("finished")
-    assert list(read_histories([*paths, two]).models) == names
-
-
 def test_repeats_do_not_narrow_a_band(tmp_path: Path) -> None:
     once, thrice = (
         lines_of(read_histories([night(tmp_path / name, 1, PLAIN, repeats=repeats)]))[-1].points[0].interval

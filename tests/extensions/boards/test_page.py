@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import re
 from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.boards.leaderboard_page import boards, write_leaderboard
 from pytest_bfcl.extensions.boards.standings import contestants
@@ -66,21 +64,6 @@ def test_unequal_runs_stand_in_tables_of_their_own(tmp_path: Path) -> None:
     ]
     assert "it has format_sensitivity" in made[2].places[0].notes[0]
     assert "did not come to its end" in made[2].places[1].notes[0]
-
-
-def test_what_has_no_overall_has_no_rank_in_the_files(tmp_path: Path) -> None:
-    page, overall, *_ = write_leaderboard(unequal(tmp_path), tmp_path / "board")
-    with open(overall, encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    ranks = {row["Model"]: row["Rank"] for row in rows}
-    assert (rows[0]["Model"], ranks[ORACLE]) == (ORACLE, "1")
-    assert (ranks[PART], ranks[FORMATS]) == ("N/A", "N/A")
-    # Every category of the run that was stopped has answers, and more of them are right than the oracle's here.
-    assert {(row["Rank"], row["Overall Acc"]) for row in rows if row["Model"] == HALTED} == {("N/A", "N/A")}
-    assert main(["export", *map(str, unequal(tmp_path / "again")), "-o", str(tmp_path / "csv"), "--layout", "csv"]) == 0
-    with open(tmp_path / "csv" / "data_overall.csv", encoding="utf-8") as file:
-        assert {row["Model"]: row["Rank"] for row in csv.DictReader(file)} == ranks
-    assert f"{FORMATS}" in text(page)
 
 
 @pytest.mark.parametrize("official", [False, True])

@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.boards.official_files import (
-    ResultFiles,
-    find_entry,
     inference_log,
     official_line,
 )
@@ -69,21 +64,3 @@ def test_logs_of_conversations() -> None:
     ] == ["kept"]
     assert "reasoning_content" not in official_line({**line, "reasoning": [[None, ""]]}, entry)
     assert inference_log({}) == []
-
-
-def test_result_files_of_a_run(tmp_path: Path) -> None:
-    files = ResultFiles(tmp_path / "result")
-    for line in ({"id": "simple_python_10", "model": "a/b"}, {"id": "simple_python_2", "model": "a/b"}, {"id": "x_1"},
-                 {"id": "live_simple_1-1-0", "model": "a/b", "category": "live_simple"}):  # fmt: skip
-        files.add({"output": "o", **line})
-    written = files.write()
-    assert [path.relative_to(tmp_path / "result").as_posix() for path in written] == [
-        "a_b/non_live/BFCL_v4_simple_python_result.json", "model/x/BFCL_v4_x_result.json",
-        "a_b/live/BFCL_v4_live_simple_result.json",
-    ]  # fmt: skip
-    assert [json.loads(line)["id"] for line in written[0].read_text().splitlines()] == [
-        "simple_python_2",
-        "simple_python_10",
-    ]
-    assert {model: path.name for model, path in files.folders.items()} == {"a/b": "a_b", "model": "model"}
-    assert find_entry(None, "x") is find_entry(open_dataset("bundled"), "x") is None

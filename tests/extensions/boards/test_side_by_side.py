@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +11,9 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.runs.results import result_record
 from pytest_bfcl.session.evaluation import open_data
-from tests.reporting.samples import booking, make_run, write_data
 
 
 def page(found: SideBySide) -> str:
@@ -45,35 +42,6 @@ def played(entry: Entry, turns: list[list[list[str]]]) -> dict[str, Any]:
 
 def right(entry: Entry) -> list[list[list[str]]]:
     return [[list(turn)] if turn else [] for turn in entry.possible_answer]
-
-
-def test_a_single_call_beside_another(tmp_path: Path) -> None:
-    data = write_data(tmp_path / "data")
-    wrong = booking(film="Heat", seats=3)
-    lines = []
-    for name, replies in (("before", {}), ("after", {"simple_python_1": wrong})):
-        out = make_run(tmp_path / name, data, replies)
-        lines += [each for each in RunDirectory.open(out).records() if each["id"] == "simple_python_1"]
-    before, after = lines
-    found = side_by_side(
-        data.entry("simple_python_1"), [Answer("before", before, "a.html", "3 of 3"), Answer("after", after)]
-    )
-    (turn,) = found.turns
-    assert turn.differs
-    assert turn.request == "Two seats for Heat, at the back."
-    assert turn.expected == ('cinema.book(film="Heat", seats=2, row="back" or (left out))',)
-    assert [[call.text for call in part.calls] for part in turn.parts] == [
-        ['cinema_book(film="Heat", seats=2, row="back")'], ['cinema_book(film="Heat", seats=3)'],
-    ]  # fmt: skip
-    assert all(call.alone for part in turn.parts for call in part.calls)
-    assert not turn.parts[0].facts
-    assert turn.parts[1].facts[0][0] == "seats"
-    assert [(head.outcome, bool(head.why.headline)) for head in found.heads] == [("passed", False), ("failed", True)]
-    text = page(found)
-    assert 'href="a.html"' in text
-    assert "3 of 3" in text
-    same = side_by_side(data.entry("simple_python_1"), [Answer("x", before), Answer("y", before)])
-    assert not same.turns[0].differs
 
 
 def test_a_conversation_is_told_turn_by_turn_also_after_the_turn_that_decided(conversation: Entry) -> None:

@@ -26,20 +26,6 @@ def a_run(outcomes: str, repeat: int = 1) -> dict[Key, Judged]:
     }
 
 
-def test_always_flaky_never_and_what_was_not_judged() -> None:
-    found = stability({"a": a_run("1100e"), "b": a_run("1010"), "c": a_run("1001")})
-    assert [found.ids(state) for state in ("always", "flaky", "never")] == [
-        [f"{CATEGORY}_0"],
-        [f"{CATEGORY}_1", f"{CATEGORY}_2", f"{CATEGORY}_3"],
-        [],
-    ]
-    assert found.left_out == 1
-    (row,) = found.categories
-    assert row.accuracies == (0.5, 0.5, 0.5)
-    assert row.flip_rate == pytest.approx(0.75 * 2 / 3)
-    assert json.loads(json.dumps(found.to_dict()))["categories"][CATEGORY]["flaky"] == 3
-
-
 def test_repeats_of_one_run_are_runs_and_one_says_nothing() -> None:
     found = stability({"a": {**a_run("11"), **a_run("10", 2)}})
     assert found.runs == ("a (repeat 1)", "a (repeat 2)")

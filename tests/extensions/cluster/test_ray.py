@@ -253,10 +253,6 @@ def test_a_signal_keeps_what_was_answered(
     assert set(journaled(out).values()) == {1}
 
 
-OTHER = """import importlib.metadata as found; told = found.version
-found.version = lambda name: '9.9' if name == 'pytest-bfcl' else told(name)"""
-
-
 def test_a_cluster_started_for_the_run(place: Bench, alone: Path) -> None:
     server = place.serve(delay=0.0)
     process = drive(place, server, "local", "local", actors=2)

@@ -31,10 +31,6 @@ def asked(question: str, name: str = "plant", *parameters: str) -> Entry:
     })  # fmt: skip
 
 
-def conversation(entry_id: str, **changes: Any) -> Entry:
-    return BUNDLED.entry(entry_id).model_copy(update=changes)
-
-
 SAID = "Please water the old fern next to the window with two cups today"
 ONE, OTHER = BUNDLED.entry("multi_turn_base_0"), BUNDLED.entry("multi_turn_base_9")
 NONE: tuple[By, ...] = ()
