@@ -130,7 +130,8 @@ def parse_line(line: bytes) -> Any:
         return json.loads(line)
 
 
-_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+# A pipe in a file's place is refused when it is read; without the flag to open it waits for a writer, for ever.
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def read_line(path: Path, offset: int, length: int) -> bytes:

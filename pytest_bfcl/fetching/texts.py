@@ -128,7 +128,8 @@ def data_digest(root: Path) -> str:
     if root.is_file():
         return hashlib.sha256(root.read_bytes()).hexdigest()
     total = hashlib.sha256()
-    files = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.suffix in (".json", ".jsonl"))
+    named = (path for path in root.rglob("*") if path.suffix in (".json", ".jsonl"))
+    files = sorted(path.relative_to(root).as_posix() for path in named if path.is_file())  # a pipe would block
     for name in files:
         content = hashlib.sha256((root / name).read_bytes()).hexdigest()
         total.update(f"{name}\0{content}\n".encode())

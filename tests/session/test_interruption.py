@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import patience
+
 from .conftest import Bench, Server
 
 ALL = 40
@@ -132,7 +134,7 @@ def start(bench: Bench, door: str, *more: str) -> subprocess.Popen[str]:
 
 def wait_for(server: Server, answered: int, run: Path) -> None:
     """Until so many requests were answered, and the run has its directory."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + patience(60)
     while len(server.lines("answered")) < answered or not (run / "run.json").exists():
         assert time.monotonic() < until, "the run does not get going"
         time.sleep(0.005)
@@ -141,7 +143,7 @@ def wait_for(server: Server, answered: int, run: Path) -> None:
 def ended(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
     """Exit code and output after a signal."""
     process.send_signal(number)
-    text, _ = process.communicate(timeout=60)
+    text, _ = process.communicate(timeout=patience(60))
     assert "Traceback" not in text
     assert "INTERNALERROR" not in text
     return process.returncode, text
@@ -174,7 +176,7 @@ def test_there_is_always_a_summary_and_nothing_is_paid_twice(bench: Bench, door:
         assert state in ("finished", "stopped:interrupted")
         assert code == 2 or (state == "finished" and code in (0, -signal.SIGTERM, -signal.SIGINT)), text
     process = start(bench, door)
-    process.communicate(timeout=60)
+    process.communicate(timeout=patience(60))
     assert process.returncode in (0, 5)  # pytest's, where nothing is left to ask
     assert {outcome for outcome, _ in bench.verdicts().values()} == {"passed"}
     assert len(bench.verdicts()) == ALL
@@ -210,7 +212,7 @@ def test_signals_to_the_whole_group_are_one(bench: Bench, door: str) -> None:
     code, text = ended(process, signal.SIGTERM)
     assert code == 2, text
     process = start(bench, door)
-    process.communicate(timeout=60)
+    process.communicate(timeout=patience(60))
     assert (process.returncode, set(server.asked().values())) == (0, {1})
 
 

@@ -259,7 +259,8 @@ class RunIndex:
         if stamp.size < self.read or (self.stamp is not None and stamp.inode != self.stamp.inode):
             raise StaleIndexError(f"{self.path} was replaced")
         changed = self.stamp is not None and stamp.size == self.stamp.size
-        if changed or read_line(self.path, self.read - len(self._tail), len(self._tail)) != self._tail:
+        tail = len(self._tail)
+        if changed or (tail and read_line(self.path, self.read - tail, tail) != self._tail):
             raise StaleIndexError(f"{self.path} was changed")
 
     def _take_in(self, db: sqlite3.Connection) -> None:

@@ -157,3 +157,16 @@ def test_the_cache_is_never_in_the_run(run: Path, tmp_path: Path, monkeypatch: p
     open_index(run / "results.jsonl")
     assert sorted(run.rglob("*")) == before
     assert len(list((tmp_path / "own" / "view").iterdir())) == 1
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_pipe_in_the_files_place_is_refused_at_once(run: Path, tmp_path: Path, indexed: bool) -> None:
+    index = open_cached(run, tmp_path) if indexed else None
+    row = next(iter(index.rows())) if index is not None else None
+    (run / "results.jsonl").unlink()
+    os.mkfifo(run / "results.jsonl")
+    if index is not None and row is not None:
+        with pytest.raises(StaleIndexError, match="was changed"):
+            index.line(row)
+    with pytest.raises(OSError, match="not a regular file"):
+        open_cached(run, tmp_path)
