@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.extensions.boards import flat_table
 from pytest_bfcl.failures import UsageError, instead_of
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.runs.lines import staged
@@ -156,6 +155,7 @@ def _write_format(args: argparse.Namespace) -> int:
 
 def _write_table(args: argparse.Namespace) -> int:
     """One flat table of all runs; 1 if lines were left out."""
+    from pytest_bfcl.extensions.boards import flat_table
     from pytest_bfcl.extensions.boards.export_sources import Source
 
     sources = [Source(path, args.data, args.spelling, args.decoder) for path in args.runs]

@@ -18,7 +18,7 @@ from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, published_value
 from pytest_bfcl.extensions.boards.standings import Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.reporting import overview, rendering
+from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.rendering import percent, relative_link, seconds, signed, span, usd
 from pytest_bfcl.reporting.scores import formula_text, group_formula
 from pytest_bfcl.reporting.tables import Cell, Table
@@ -318,6 +318,8 @@ def board_values(
 
     ``report`` gives the link to a run's own report, or an empty text.
     """
+    from pytest_bfcl.reporting import overview
+
     fingerprint = first.fingerprint.to_dict()
     places = [place for board in made for place in board.places]
     data = f"{fingerprint['dataset']['name']} {fingerprint['dataset']['version']}".strip()

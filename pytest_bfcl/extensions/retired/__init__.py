@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.extensions.retired import verdicts
-
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.extensions.retired.carrying import Carrier
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
 
 def check(entry: Entry, transcript: Transcript) -> Verdict:
     """The verdict by the checker of the entry's category."""
+    from pytest_bfcl.extensions.retired import verdicts
+
     match entry.row.checker:
         case "chat":
             return verdicts.check_chat(transcript)
