@@ -250,6 +250,8 @@ def of_raw(place: Place) -> Iterator[Program]:
         if text == place.said:
             yield Program(writer, lambda p, w=write: w(p.due))
             continue
+        if isinstance(text, str) and isinstance(place.said, str) and place.said:
+            yield from _of_first_sign(place.said, text, writer, write)
         for name, change in TEXTS.items() if isinstance(text, str) and not isinstance(place.said, dict) else ():
             if made_of(change, text) == place.said:
                 told = ", ".join(each for each in (writer, name) if each)
@@ -257,6 +259,19 @@ def of_raw(place: Place) -> Iterator[Program]:
     for name, change in TEXTS.items() if isinstance(place.said, dict) else ():
         if made_of(lambda due, c=change: json.loads(c(WRITERS[""](due))), place.due) == place.said:
             yield Program(name, lambda p, c=change: _or_read(p, c(WRITERS[""](p.due))), 2)
+
+
+def _of_first_sign(said: str, text: str, writer: str, write: Callable[[Any], Any]) -> Iterator[Program]:
+    """A text that ends with the first of some sign, as a lazy pattern reads it."""
+    sign = said[-1]
+    if said != text and text.startswith(said) and text.index(sign) == len(said) - 1 and not sign.isalnum():
+        told = ", ".join(filter(None, (writer, f"cut after the first `{sign}`")))
+        yield Program(told, lambda p, w=write, s=sign: _up_to(w(p.due), s), 1)
+
+
+def _up_to(text: str, sign: str) -> Any:
+    before, found, after = text.partition(sign)
+    return before + found if after else NOTHING
 
 
 def _or_read(place: Place, text: Any) -> Any:

@@ -586,6 +586,9 @@ FURTHER: Mapping[str, Fault] = {
     "calls without arguments lost": Fault(
         calls(lambda made: [call for call in made if call[1] != "{}"]), ("bare_lost",), where="without arguments is due"
     ),
+    "a lazy pattern": Fault(
+        raw(lambda text: text[: text.index("}") + 1]), ("raw_learned",), says="cut after the first `}`"
+    ),
     "the last letter lost": Fault(texts(lambda text: text[:-1]), ("value_learned",), says="without the last letter"),
     # Mixtures: each is named.
     "extra beside style": Fault(
