@@ -13,6 +13,7 @@ from tests.parity.cases import Source
 from tests.parity.exceptions import excused
 from tests.parity.fuzzing import Difference, Reference, first_difference, fuzz, place_of
 from tests.parity.ours import Ours
+from tests.patience import patience
 
 A_MINUTE = 60.0
 Fields = dict[str, Any]
@@ -63,7 +64,7 @@ def test_a_planted_difference_is_found_within_a_minute_and_is_small(
         plant(request, answer)
         return answer
 
-    found = fuzz(wrong, reference, Source(official), A_MINUTE, kinds=(kind,), start=7, most=1)
+    found = fuzz(wrong, reference, Source(official), patience(A_MINUTE), kinds=(kind,), start=7, most=1)
     assert [difference.kind for difference in found.differences] == [kind]
     assert size(found.differences[0].request)
 
