@@ -289,7 +289,7 @@ def _candidates(
             if feature == "order" and not (within >= SHARP and beyond <= 1 - SHARP):
                 continue
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
-            kept = kept and (feature != "turn" or where.more) and _chance(hits, total, inside / size) < BY_ACCIDENT
+            kept = kept and _chance(hits, total, inside / size) < BY_ACCIDENT
             if (kept or within >= least_inside) and beyond <= OUTSIDE:
                 yield within - beyond, where
 
