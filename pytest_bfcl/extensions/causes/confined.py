@@ -135,8 +135,8 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 _SEVERAL = ("argument", "inside", "category")
 _OF_WORDS = {"words of name": range(2, 6), "words asked": range(1, 2)}
 """Features with several values, and how many of them are named: what redaction and guards go by."""
-MOST_ALIKE = 3
-"""Words that tell alike: of more of them none is named."""
+MOST_ALIKE, FOR_A_WORD = 3, 4
+"""Words that tell alike: of more of them none is named. Differences that each named word must explain."""
 MOST_NAMES, SEVERAL = 5, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 
@@ -358,7 +358,7 @@ def _with_words(feature: str, rows: Rows) -> Iterator[tuple[Where, int, int]]:
         found += counted[word] * rows.of_hits
         inside += counted[word] * rows.of_hits + beside[word] * rows.of_others
         hits = [told for told in hits if word not in told]
-    if len(words) in _OF_WORDS[feature]:
+    if len(words) in _OF_WORDS[feature] and found >= FOR_A_WORD * len(words):
         yield Where(feature, tuple(words)), inside, found
 
 
