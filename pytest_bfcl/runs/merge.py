@@ -52,7 +52,7 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged = unheard)
                         whole.append(record)
                 _copy_files(run.path, out, number, on_damaged)
     except BaseException:  # no half of a run is left, which would look whole
-        shutil.rmtree(out)
+        shutil.rmtree(out, ignore_errors=True)
         raise
     return RunDirectory.open(out)
 

@@ -88,7 +88,7 @@ class Transcripts:
                         except (ValueError, KeyError, TypeError) as error:
                             self._bad_lines.append(DamagedLine(path, line, str(error)))
             except OSError as error:
-                self._bad_lines.append(DamagedLine(path, 1, str(error.strerror)))
+                self._bad_lines.append(DamagedLine(path, 1, error.strerror or str(error)))
         return entries, parts
 
     def _line(self, number: int, offset: int, length: int) -> Parsed:

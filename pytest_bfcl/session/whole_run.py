@@ -289,7 +289,7 @@ class WholeRun:
         stack.callback(fleet.stop)
         logs = self.run.path or Path(stack.enter_context(TemporaryDirectory(prefix="pytest-bfcl-")))
         try:
-            await fleet.launch(logs, arguments=str(self.settings.serve), said=said)
+            await fleet.launch(logs, arguments=self.settings.serve or "", said=said)
         except UsageError:
             self.run.withdraw()
             raise

@@ -27,7 +27,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
     absent = [key for key in due.said if key not in given and key not in due.optional]
     strange = [key for key in given if key not in due.accepted]
     renamed = _renamed(absent, [each for each in strange if each not in properties], due, given, order)
-    keys, before = list(due.said), _call_before(of)
+    keys, before = list(due.said), case.before(of.number, of.nth)[-1:]
     for position, key in enumerate(keys):
         about = {
             **here, "first": position == 0, "last": position == len(keys) - 1, "nth": position + 1,
@@ -39,7 +39,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             "argument": key, "word": _last_word(key), "alone": len(keys) == 1, "empty": not due.said[key],
             "words of name": _words_of(key),
             "first of enum": _is_first(properties.get(key), due.said[key]),
-            "as before": before is not None and key in before.said and before.said[key] == due.said[key],
+            "as before": any(key in each.said and each.said[key] == due.said[key] for each in before),
         }  # fmt: skip
         within = of._replace(key=key)
         if key in renamed:
@@ -86,12 +86,6 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             yield Place("extra", "", {**here, "argument": key})
     if not strange:
         yield Place("extra", "", here)
-
-
-def _call_before(of: Context) -> Due | None:
-    """The expected call before one, in its turn or in an earlier one."""
-    calls = of.turn.due[: of.nth] or [due for turn in of.case.turns[: of.number] for due in turn.due]
-    return calls[-1] if calls else None
 
 
 def _renamed(

@@ -56,7 +56,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
         here |= shapes_of([due])
         here["names"] = len({each.name for each in turn.due})
-        here["nth of function"] = _before(case, number, due_at)
+        here["nth of function"] = sum(each.name == due.name for each in case.before(number, due_at))
         here["parameters"] = len(case.properties(due.name))
         here |= {"last call": due_at == len(turn.due) - 1, "given": len(due.said), "written": len(written(due.said)[0])}
         of = Context(case, turn, number, due_at)
@@ -116,18 +116,19 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield from of_arguments(of, inner, at, here)
 
 
-def _before(case: Case, number: int, nth: int) -> int:
-    """The expected calls of the same function before one, in all turns."""
-    every = [*(due for turn in case.turns[:number] for due in turn.due), *case.turns[number].due[:nth]]
-    return sum(each.name == case.turns[number].due[nth].name for each in every)
-
-
 def shapes_of(due: list[Due]) -> Features:
     """Whether expected calls have lists, objects (also in lists), or either."""
     values = [value for each in due for value in each.said.values() if value]
-    kinds = {type(value) for value in values}
-    objects = dict in kinds or (list in kinds and any("{" in str(each) for each in values if isinstance(each, list)))
-    return {"lists": list in kinds, "objects": objects, "nested": not kinds.isdisjoint((list, dict))}
+    kinds = {*map(type, values)}
+    return {
+        "lists": list in kinds,
+        "objects": any(map(_has_object, values)),
+        "nested": not kinds.isdisjoint((list, dict)),
+    }
+
+
+def _has_object(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_has_object, value)))
 
 
 def _accepts(due: Due, given: dict[str, Any]) -> bool:

@@ -118,6 +118,10 @@ class Case:
             return [""] * len(self.turns)
         return [answer(self.entry, "prompt", number).text or "" for number in range(len(self.turns))]
 
+    def before(self, turn: int, nth: int) -> list[Due]:
+        """The expected calls before one, in all turns."""
+        return [*(due for each in self.turns[:turn] for due in each.due), *self.turns[turn].due[:nth]]
+
     def due(self, turn: int) -> list[Due]:
         """The expected calls of a turn."""
         entry, checker = self.entry, self.entry.row.checker
@@ -286,13 +290,14 @@ def _chosen(lines: Sequence[Fields]) -> Iterator[tuple[int, Fields, int]]:
     They are evenly chosen from each category, as small ones would be represented by chance.
     """
     right = Counter(str(line.get("category")) for line in lines if line.get("outcome") == "passed")
-    failed = len(lines) - right.total()
-    of_each = min(max(FOR_A_FAILED * failed, MOST_RIGHT[0]), MOST_RIGHT[-1]) // max(1, len(right))
+    wanted = FOR_A_FAILED * (len(lines) - right.total())
+    of_each = min(max(wanted, MOST_RIGHT[0]), MOST_RIGHT[-1]) // max(1, len(right))
     seen = Counter[str]()
+    failed = 0
     for order, line in enumerate(lines):
         if line.get("outcome") != "passed":
-            seen[""] += 1
-            if seen[""] <= MOST_FAILED:
+            failed += 1
+            if failed <= MOST_FAILED:
                 yield order, line, 1
             continue
         category = str(line.get("category"))

@@ -95,7 +95,6 @@ _WORDS = {
     "words asked": "where the conversation has {value}",
     "mixed": "texts of letters and digits without blanks",
     "words of name": "those with {value} in their names",
-    "tools before": "where an entry before had the same tools",
     "served": "in replies of the version `{value}`",
     "nth of function": "in calls {after} {value} of one function",
 }
@@ -133,12 +132,12 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 
 
 _SEVERAL = ("argument", "inside", "category")
-_OF_WORDS = {"words of name": range(2, 6), "words asked": range(1, 2)}
+MOST_NAMES, SEVERAL = 5, 0.01
+"""Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
+_OF_WORDS = {"words of name": range(2, MOST_NAMES + 1), "words asked": range(1, 2)}
 """Features with several values, and how many of them are named: what redaction and guards go by."""
 MOST_ALIKE, FOR_A_WORD = 3, 4
 """Words that tell alike: of more of them none is named. Differences that each named word must explain."""
-MOST_NAMES, SEVERAL = 5, 0.01
-"""Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 
 
 _FEW = {
@@ -170,8 +169,8 @@ class Where(NamedTuple):
         if (told := _FEW.get((self.feature, self.value))) and not self.more:
             return told
         value = self.value + 1 if zero_based else self.value
-        value = " or ".join(map(str, value)) if isinstance(value, tuple) else value
-        value = f"`{value.replace(' or ', '` or `')}`" if self.feature in _OF_WORDS else value
+        if isinstance(value, tuple):
+            value = " or ".join(f"`{each}`" if self.feature in _OF_WORDS else str(each) for each in value)
         return _WORDS[self.feature].format(
             value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
@@ -349,7 +348,8 @@ def _with_words(feature: str, rows: Rows) -> Iterator[tuple[Where, int, int]]:
     while hits and len(words) < _OF_WORDS[feature][-1]:
         counted = Counter(word for told in hits for word in told)
         gain = {each: number * rows.of_hits - beside[each] * rows.of_others for each, number in counted.items()}
-        best = [each for each in counted if gain[each] == max(gain.values())]
+        most = max(gain.values())
+        best = [each for each in counted if gain[each] == most]
         word = max(best, key=lambda each: (len(each), each))
         share = counted[word] * rows.of_hits / (counted[word] * rows.of_hits + beside[word] * rows.of_others)
         if share < INSIDE or (feature == "words asked" and len(best) > MOST_ALIKE):

@@ -27,6 +27,7 @@ from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, 
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, repeated, script_of
 from pytest_bfcl.extensions.causes.written import OWN, calls_in, calls_of_text, what_is_around
+from pytest_bfcl.transcript import Reply
 
 REFUSED = re.compile(
     r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b(?! wait).{0,40}\b"
@@ -66,10 +67,8 @@ class Elsewhere:
         self._cases = cases
         self._names: set[str] = set()
         self._answers: defaultdict[str, list[tuple[str, Case]]] = defaultdict(list)
-        self._first: dict[frozenset[str], int] = {}
         for case in cases:
             self._names.update(case.wires)
-            self._first.setdefault(frozenset(case.wires), case.order)
             for number, turn in enumerate(case.turns):
                 if (answer := _answer((due.name, due.said) for due in turn.due)) is not None:
                     self._answers[answer].append((_question(case, number), case))
@@ -99,10 +98,6 @@ class Elsewhere:
             return False
         strange = len([each for each in words if each not in self._words])
         return script != "LATIN" or (len(words) >= LEAST_WORDS and strange >= FOREIGN * len(words))
-
-    def is_offered_again(self, case: Case) -> bool:
-        """Whether an entry before had the same tools."""
-        return self._first[frozenset(case.wires)] < case.order
 
     def twin_of(self, case: Case) -> str:
         """The category of another entry whose right answers, turn by turn, a wrong conversation has; empty without."""
@@ -177,7 +172,7 @@ _KNOWN_AGAIN = 20
 
 def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     """Every place of a case. Never raises for a model's text."""
-    found = Found(case, {**_features(case), "tools before": elsewhere.is_offered_again(case)})
+    found = Found(case, _features(case))
     ending = _ENDINGS.get(str(case.line.get("reason")))
     due_words = case.entry.row.checker == "irrelevance"
     if other := elsewhere.twin_of(case):
@@ -195,8 +190,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
         about = {**found.features, "turn": number, "turn number": "odd" if number % 2 == 0 else "even"}
         about |= _of_due(case, turn)
-        about |= {"prompt": _prompt_tokens(case, number), "served": _fingerprint(case, number)}
-        heard |= _words_of(_question(case, number))
+        about |= _of_first_reply(case, number)
+        heard.update(_words_of(_question(case, number)))
         about["words asked"] = frozenset(heard)
         about["added tool"] = any(due.name in later for due in turn.due)
         if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
@@ -257,19 +252,11 @@ def _text(case: Case, number: int, most: int | None = None) -> str:
     return " ".join(step.reply.text or "" for step in steps[:most]).strip()
 
 
-def _prompt_tokens(case: Case, number: int) -> int | None:
-    """The tokens of a turn's first request, where they are known."""
+def _of_first_reply(case: Case, number: int) -> Features:
+    """The prompt tokens of a turn's first reply, and the version of its server, where they are known."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
-    return steps[0].reply.input_tokens or None if steps else None
-
-
-def _fingerprint(case: Case, number: int) -> str:
-    """The version of the server that gave a turn's first reply, where it told one."""
-    told: Any = case.line.get("served")
-    for at in (number, 0):
-        if isinstance(told, list):
-            told = told[at] if at < len(told) else None
-    return str(told.get("fingerprint") or "") if isinstance(told, dict) else ""
+    reply = steps[0].reply if steps else Reply()
+    return {"prompt": reply.input_tokens or None, "served": reply.served.fingerprint if reply.served else None}
 
 
 def _told(turn: Turn) -> list[tuple[str, Any]]:
@@ -374,8 +361,8 @@ def _reply(turn: Turn, number: int, about: Features, *why: tuple[str, str]) -> P
     return Place("reply", "", about, why, restore(number, turn.due))
 
 
-def _words_of(text: str) -> set[str]:
-    return {*re.findall(r"[^\W\d_]{2,}", text.casefold())}
+def _words_of(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]{2,}", text.casefold())
 
 
 def _gap(cases: Sequence[Case]) -> Gap | None:
@@ -417,7 +404,7 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
         found = calls_in(said, case, turn.due) if said else None
         if found is not None:
             told, calls = found
-            if told == OWN and text.endswith("?"):
+            if told == OWN and _ends_with_question(text):
                 return (("leave", ""),), restore(number, calls)
             if case.transcript.mode == "prompt" and key == "call_in_text":
                 key, told = ("text_notation", told) if told == "ReAct" else ("text_own", "")
@@ -438,5 +425,9 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
         return (("foreign", ""),), restored
     if REFUSED.search(text):
         return (("refused", ""),), restored
-    asks = text.rstrip(" \n*)\"'").endswith("?") or text.count("?") > 1
+    asks = _ends_with_question(text) or text.count("?") > 1
     return (("asked", "") if asks else ("words", f"`{text[:40]}`"),), restored
+
+
+def _ends_with_question(text: str) -> bool:
+    return text.rstrip(" \n*)\"'").endswith("?")

@@ -21,7 +21,7 @@ def offered_at(place: Place) -> Offered:
     if place.of is None or given is None:
         return
     yield from ((told, value) for told, value in given(place.of, place.due) if value is not None)
-    made = place.of.nth + sum(len(turn.due) for turn in place.of.case.turns[: place.of.number])
+    made = len(place.of.case.before(place.of.number, place.of.nth))
     for number, told in ((place.of.nth, "call of the turn"), (made, "call of the conversation")):
         for start in (0, 1):
             yield f"the number of the {told} (the first is {start})", str(number + start)

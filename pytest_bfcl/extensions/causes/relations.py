@@ -20,6 +20,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from pytest_bfcl.extensions.causes.primitives import TEXTS
+
 MOST = 2_000
 """Characters of a text that are compared."""
 TOKEN = re.compile(r"<\|?/?[\w:. -]{1,40}\|?>|\[/?(?:INST|TOOL_CALLS?|AVAILABLE_TOOLS)\]|<<?/?SYS>?>|▁|Ġ|Ċ")
@@ -64,19 +66,15 @@ def repeated(text: str) -> str:
 
 def named_after(text: str, name: str) -> str:
     """A text with a function's name in some style, and a word in place of the name; empty without."""
-    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
-    pascal = "".join(word[:1].upper() + word[1:] for word in words)
-    styles = {
-        "the function's name": name, "the function's name, Pascal case": pascal,
-        "the function's name, camel case": pascal[:1].lower() + pascal[1:],
-        "the function's name, snake case": "_".join(words).lower(),
-        "the function's name, kebab case": "-".join(words).lower(), "the last word of the function's name": words[-1],
-    } if words else {}  # fmt: skip
-    for told, styled in styles.items():
+    for style in ("", *_STYLES):
+        told, styled = f"the function's name {style}".strip(), TEXTS[style](name) if style else name
         before, found, after = text.partition(styled)
         if found and len(styled) > 2:
             return told if before == after == "" else f"{before}⟨{told}⟩{after}"
     return ""
+
+
+_STYLES = ("in Pascal case", "in camel case", "in lower case", "in upper case", "with hyphens")
 
 
 def changing(texts: Sequence[str]) -> str:

@@ -55,9 +55,10 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
         settle(found, {group.why for _, group in _named(found, rules, arrived)})
         named = _named(found, rules, arrived)
     for cause, group in named:
-        if not cause.told and cause.kind.told == "apart":
-            told = [told for _, place in group.shown for key, told in place.candidates if key == cause.key]
-            cause.told = changing(told)
+        if not cause.told and "`{told}`" in cause.kind.title and cause.kind.told == "apart":
+            cause.told = changing(
+                [said for _, place in group.shown for key, said in place.candidates if key == cause.key]
+            )
     causes = of_prompts(found, prompts, named)
     by_prompts = _explained(causes)
     causes += proved([each for each in found if id(each.case) not in by_prompts], named)

@@ -118,9 +118,9 @@ def _of_others(said: object, due: object) -> Iterator[Relation | None]:
         yield _structure_text(said, due)
     if isinstance(said, dict):
         yield from (Relation("boxed", str(key)[:40]) for key, each in said.items() if same(each, due))
-        number = float(due) if isinstance(due, int | float) and not isinstance(due, bool) else math.nan
-        texts = [(str(key)[:40], each) for key, each in said.items() if isinstance(each, str)]
-        yield from (Relation("boxed", key) for key, each in texts if _close(_number(each), number))
+        if isinstance(due, int | float) and not isinstance(due, bool):
+            texts = [(str(key)[:40], each) for key, each in said.items() if isinstance(each, str)]
+            yield from (Relation("boxed", key) for key, each in texts if _close(_number(each), due))
     if isinstance(said, list) and len(said) == 1 and same(said[0], due):
         yield Relation("listed")
     if isinstance(said, list) and isinstance(due, Mapping) and due:
