@@ -49,7 +49,8 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             )
             yield Place("key", "", about, why, rename(at, renamed[key], key), at, key, str(renamed[key]), within)
         elif key not in given and key not in due.optional:
-            lost: Why = (("key_lost", ""),) if given else (("no_arguments", ""), ("key_lost", ""))
+            lost: Why = () if given else ((_without_any(of, at), ""),)
+            lost = (*lost, ("key_lost", ""))
             lost = (("elided", ""), *lost) if about["as before"] else lost
             yield Place("key", "", about, lost, set_value(at, (key,), due.said[key]), at, key, of=within)
         elif key in given or key in due.optional:
@@ -86,6 +87,14 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             yield Place("extra", "", {**here, "argument": key})
     if not strange:
         yield Place("extra", "", here)
+
+
+def _without_any(of: Context, at: At) -> str:
+    """The kind of a call that has no arguments: those of a text may stand there without names."""
+    turn, step, _ = at
+    said = of.case.transcript.turns[turn].steps[step].reply
+    unnamed = re.search(rf"\b{re.escape(of.due.name)}\(\s*[^\s)=]+[^=]*?\)", said.text or "")
+    return "positional" if unnamed and not said.tool_calls else "no_arguments"
 
 
 def _renamed(

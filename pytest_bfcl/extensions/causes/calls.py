@@ -370,9 +370,9 @@ def _name(of: Context, call: Made, at: At, here: Features) -> Place:
     if call.name in case.wires:
         return Place("name", "", about, (("name_of_other", ""),), _named(at, due), at, due.name, call.name, of)
     why = why_at("name", of_texts(call.name, due.name)) if call.name.strip() else (("name_empty", ""),)
-    return Place(
-        "name", "", about, (*why, ("name_other", call.name[:60])), _named(at, due), at, due.name, call.name, of
-    )
+    renamed = ("name_renamed", f"`{due.name}` is called `{call.name[:40]}`")
+    why = (*why, *([] if why else [renamed]), ("name_other", call.name[:60]))
+    return Place("name", "", about, why, _named(at, due), at, due.name, call.name, of)
 
 
 def _named(at: At, due: Due) -> Fix:

@@ -23,8 +23,8 @@ LEAST_SURE, LEAST = 2, 3
 """Entries that must agree before a cause is named."""
 ONE_ANSWER = 8
 """This number of replies with equal words is one answer to everything, which no model gives."""
-ALWAYS, LEAST_PLACES = 0.95, 5
-"""Share and number of its places in which a rule has no exceptions."""
+ALWAYS, LEAST_PLACES, LEAST_INSIDE = 0.95, 5, 8
+"""Share and number of its places in which a rule has no exceptions; the number for one that is not everywhere."""
 
 
 class Kind(NamedTuple):
@@ -51,8 +51,9 @@ NEXT: Mapping[str, tuple[str, ...]] = {name: tuple(options) for name, options in
 class Cause:
     """A cause of a run's failures. ``entries``: failed cases that are right after it and other named causes are undone;
     ``together``: those counted under another cause that also need this one undone. ``shown`` and ``exposed`` count its
-    places and its possible places. ``where``: a common feature of its places, if it is not everywhere. ``evidence``:
-    further proof besides the judgement.
+    places and its possible places. ``where``: a common feature of its places, if it is not everywhere; ``inside``: its
+    possible places that have it. ``level``: the part of calls that is affected, if it is one. ``evidence``: further
+    proof besides the judgement.
     """
 
     key: str
@@ -62,6 +63,8 @@ class Cause:
     shown: int = 0
     exposed: int = 0
     where: Where | Both | None = None
+    inside: int = 0
+    level: str = ""
     evidence: str = ""
 
     @property
@@ -72,19 +75,31 @@ class Cause:
     @property
     def is_regular(self) -> bool:
         """Whether it is a rule without exceptions, which no model keeps to."""
-        return self.key.endswith("_learned") and self.shown >= max(ALWAYS * self.exposed, LEAST_PLACES)
+        least, places = (LEAST_INSIDE, self.inside) if self.where is not None else (LEAST_PLACES, self.exposed)
+        return not self._of_one_argument and self.shown >= max(ALWAYS * places, least)
+
+    @property
+    def _of_one_argument(self) -> bool:
+        """Whether only one argument is affected, as by a model that misreads its description."""
+        return isinstance(self.where, Where) and self.where.feature in ("argument", "word")
 
     @property
     def whose(self) -> str:
         """Whose it is."""
         if self.key == "words" and self.told and self.shown >= ONE_ANSWER:
             return "server"
-        return "parser" if self.kind.whose == "model" and self.is_regular else self.kind.whose
+        if self.key.endswith("_learned") and _CUT.match(self.told):
+            return "server"
+        if self.key == "value_learned" and self.is_regular:
+            return "parser" if _OF_SHAPES.match(self.told) else "server"
+        if self.key in _OF_VALUES and self._of_one_argument:
+            return "model"
+        return self.kind.whose
 
     @property
     def next(self) -> str:
         """What to change, a key of `NEXT`."""
-        return "parser" if self.kind.next == "again" and self.is_regular else self.kind.next
+        return "parser" if self.key == "value_learned" and self.is_regular else self.kind.next
 
     @property
     def title(self) -> str:
@@ -92,8 +107,17 @@ class Cause:
         title = self.kind.title
         if not self.told and self.key != "name_same":
             title = re.sub(r" \({told}\)| after {told}", "", title).replace("`{told}`", "a changing text")
+        title = _TEXTS.sub(_SUBJECTS.get(self.level, "texts"), title)
         text = title.format(told=self.told or "changing ones")
         return f"{text}, only {self.where}" if self.where is not None else text
+
+
+_OF_VALUES = ("swapped", "value_prefix", "value_suffix")
+_CUT = re.compile(r"only the first \d+ letters")
+_OF_SHAPES = re.compile(r"lists|objects|always|values are inside|their position")
+"""Rules of values that readers of calls make; others are of what is between them and the model."""
+_TEXTS = re.compile(r"^texts\b")
+_SUBJECTS = {"name": "names of functions", "key": "names of arguments"}
 
 
 def least_entries(key: str) -> int:

@@ -42,6 +42,7 @@ _WORDS = {
     "objects": "where objects are due",
     "nested": "where lists or objects are due",
     "name signs": "where names {value} are due",
+    "dotted": "where names with dots, sent with underscores, are due",
     "quotes asked": "where the question has quotes",
     "has enums": "where functions with enums are due",
     "turns": "in entries of {value}",
@@ -58,6 +59,8 @@ _WORDS = {
     "question": "where the question is {longer} {value} characters",
     "order": "{when} the {value}. line of the run",
     "turn": "in turns {after} {value}",
+    "last turn": "in the last turn of conversations",
+    "nth turn": "in turn {value} of conversations",
     "turn number": "in turns of {value} numbers",
     "tool": "where {side} tool {value} is due",
     "call": "in calls {after} {value} of a reply",
@@ -141,11 +144,21 @@ MOST_ALIKE, FOR_A_WORD = 3, 4
 
 
 _FEW = {
-    ("tools", 1): "with one tool offered",
-    ("arguments", 0): "where calls without arguments are due",
-    ("given", 0): "in calls without arguments",
-    ("due", 1): "where one call is due",
+    ("tools", 1, False): "with one tool offered",
+    ("tools", 1, True): "with several tools offered",
+    ("arguments", 0, False): "where calls without arguments are due",
+    ("given", 0, False): "in calls without arguments",
+    ("due", 1, False): "where one call is due",
+    ("due", 1, True): "where several calls are due",
+    ("turn", 0, True): "in turns after the first",
+    ("call", 0, False): "in the first call of a reply",
+    ("call", 0, True): "in calls after the first of a reply",
+    ("step", 0, True): "in steps after the first of a turn",
+    ("tool", 0, False): "where the first tool is due",
+    ("tool", 0, True): "where another than the first tool is due",
+    ("nth of function", 0, True): "in calls after the first of one function",
 }
+"""Feature, value and side of places with words of their own."""
 
 
 class Where(NamedTuple):
@@ -166,7 +179,7 @@ class Where(NamedTuple):
 
     def __str__(self) -> str:
         zero_based = self.feature in ("turn", "tool", "call", "step", "position", "nth of function")
-        if (told := _FEW.get((self.feature, self.value))) and not self.more:
+        if told := _FEW.get((self.feature, self.value, self.more)):
             return told
         value = self.value + 1 if zero_based else self.value
         if isinstance(value, tuple):
@@ -374,6 +387,8 @@ def visible(why: tuple[str, str]) -> Callable[[Place], bool] | None:
     rule = _VISIBLE.get(key)
     if rule is not None:
         return rule
+    if key == "name_renamed":
+        return lambda place: told.startswith(f"`{place.due}` is")
     if key.endswith("_style") and told in _JOINED:
         return lambda place: _SEPARATED.search(str(place.due)) is not None
     if key.endswith("cut") and (length := re.match(r"\d+", told)) is not None:

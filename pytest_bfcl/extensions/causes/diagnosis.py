@@ -198,12 +198,21 @@ def diagnose(
             held[str(line.get("model"))].append(line)
         elif line.get("outcome") == "error":
             others[str(line.get("model"))][headline(line) or str(line.get("reason"))] += 1
-    known = {each.model: each for each in asked}
+    known = {each.model: each for each in asked if can_be_sent(each.model)}
     diagnoses = [_of_model(model, found, find, why_not, known.get(model)) for model, found in held.items()]
     for each in diagnoses:
         each.one_of_several = len(diagnoses) > 1
         each.not_judged = others[each.model]
     return diagnoses
+
+
+FROM_FILES = ("replay", "oracle", "scripted")
+
+
+def can_be_sent(model: str) -> bool:
+    """Whether a run's model answers requests: recorded replies, and names without a provider, do not."""
+    provider, known, _ = model.partition(":")
+    return bool(known) and provider not in FROM_FILES
 
 
 def _of_model(
@@ -273,10 +282,12 @@ def _advice(kind: str, asked: ModelFingerprint | None, told: str = "", mode: str
         "--mode": asked.mode, "--decoder": asked.decoder, "--think": asked.think,
         "--temperature": _temperature(asked.parameters.get("temperature")),
         "--max-tokens": _plain(asked.parameters.get("max_tokens")),
-        "--param": f"parallel_tool_calls={'true' if asked.parameters.get('parallel_tool_calls') is True else ''}",
     }  # fmt: skip
     for option in options:
         name, _, value = option.partition(" ")
+        if name == "--param":
+            parameter, _, value = value.partition("=")
+            had[name] = str(asked.parameters.get(parameter)).lower()
         if had.get(name) != value and _STREAMED.get(name) != asked.stream:
             return option
     return "--repeat 3"  # the run had all of them: whether it happens again

@@ -27,6 +27,7 @@ from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, 
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, repeated, script_of
 from pytest_bfcl.extensions.causes.written import OWN, calls_in, calls_of_text, what_is_around
+from pytest_bfcl.formats.thinking import strip
 from pytest_bfcl.transcript import Reply
 
 REFUSED = re.compile(
@@ -81,6 +82,14 @@ class Elsewhere:
         times = {id(case): case.times for case, _ in made}
         self._mixed = len({id(case) for case, _ in strange}) >= max(LEAST_MIXED, MIXED * sum(times.values()))
         self._said = Counter(_said(turn) for _, turn in strange)
+
+    @cached_property
+    def forced(self) -> bool:
+        """Whether no reply of several conversations is without a call, though each turn should end with one."""
+        offered = [case for case in self._cases if case.wires]
+        steps = [step for case in offered for turn in case.transcript.turns for step in turn.steps]
+        talks = sum(case.entry.row.multi_step for case in offered)
+        return talks >= AGAIN and all(step.reply.tool_calls for step in steps)
 
     @cached_property
     def _words(self) -> set[str]:
@@ -166,6 +175,8 @@ def _question(case: Case, turn: int) -> str:
     return " ".join(str(each.get("content")) for each in messages)
 
 
+_OF_FORCED = frozenset(("undue", "earlier_again", "repeated_steps", "undue_call", "extra_call", "doubled"))
+"""What calls look like that a server forces where none is due."""
 _KNOWN_AGAIN = 20
 """Characters of arguments from which equal calls are no accident."""
 
@@ -173,7 +184,7 @@ _KNOWN_AGAIN = 20
 def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     """Every place of a case. Never raises for a model's text."""
     found = Found(case, _features(case))
-    ending = _ENDINGS.get(str(case.line.get("reason")))
+    last_ending = _ENDINGS.get(str(case.line.get("reason")))
     due_words = case.entry.row.checker == "irrelevance"
     if other := elsewhere.twin_of(case):
         why: Why = (("mixed_up", f"those of other entries, of {other}"),)
@@ -189,12 +200,17 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         made = [call for step in turn.steps for call in step]
         later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
         about = {**found.features, "turn": number, "turn number": "odd" if number % 2 == 0 else "even"}
+        several = case.entry.row.multi_step
+        about |= {"nth turn": number + 1 if several else None, "last turn": several and number == len(case.turns) - 1}
         about |= _of_due(case, turn)
         about |= _of_first_reply(case, number)
         heard.update(_words_of(_question(case, number)))
         about["words asked"] = frozenset(heard)
         about["added tool"] = any(due.name in later for due in turn.due)
-        if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
+        ending = last_ending
+        if not (ending and (number == _last_turn(case) or (turn.due and not made))):
+            ending = "length" if _is_cut_short(case, turn, number) else None
+        if ending and not case.passed:
             tail = [*(call.raw for call in made[-1:]), *([] if made else [_text(case, number)])]
             looped = next((piece for text in tail if ending == "length" and (piece := repeated(text))), "")
             found.places.append(_reply(turn, number, about, *([("repeating", looped)] if looped else [(ending, "")])))
@@ -231,6 +247,10 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             of = Context(case, turn, number)
             text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _text(case, number, 1))
             found.places.append(Place("text", "", about, due=right, said=text, of=of))
+    if elsewhere.forced:
+        for place in found.differences:
+            if not _OF_FORCED.isdisjoint(key for key, _ in place.candidates):
+                place.candidates = (("forced", ""), *place.candidates)
     if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
         missing = len(case.turns) - len(case.transcript.turns)
         for place in found.differences:  # of right turns
@@ -239,6 +259,13 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         about = {**found.features, "turn": len(case.turns)}
         found.places.append(Place("reply", "", about, (("turns_over", ""),), lambda draft: None))
     return found
+
+
+def _is_cut_short(case: Case, turn: Turn, number: int) -> bool:
+    """Whether a turn lacks calls because one of its replies reached the token limit."""
+    steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
+    made = [(call.name, call.given) for step in turn.steps for call in step]
+    return any(step.reply.problem == "length" for step in steps) and made != _told(turn)
 
 
 _NOT_ASKED = ("not_asked", "")
@@ -348,6 +375,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
         "takes lists": not kinds.isdisjoint(("array", "list", "tuple")),
         **shapes_of(turn.due),
         "name signs": "with underscores" if any("_" in each for each in names) else "without underscores",
+        "dotted": any("." in str(case.wires.get(each, {}).get("name")) for each in names),
         "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
     }
 
@@ -388,11 +416,13 @@ def _gap(cases: Sequence[Case]) -> Gap | None:
 def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple[Why, Fix]:
     """The reply's content in place of a call, and how to put the call there."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
-    text = _text(case, number)
+    text, first = _text(case, number), _text(case, number, 1)
     thoughts = " ".join(step.reply.reasoning or "" for step in steps).strip()
     restored = restore(number, turn.due)
     if case.transcript.mode == "prompt":
-        first, right = _text(case, number, 1), case.right_texts[number]
+        right, parted = case.right_texts[number], strip(first)
+        if right and parted.reasoning and parted.answer.strip() == right:
+            return (("thoughts_before", ""),), restored
         if right and (around := what_is_around(first, right)):
             return tuple(("text_around", told) for told in around), restored
         if (mended_text := calls_of_text(first, case)) is not None:
@@ -409,7 +439,9 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
             if case.transcript.mode == "prompt" and key == "call_in_text":
                 key, told = ("text_notation", told) if told == "ReAct" else ("text_own", "")
             return ((key, told),), restore(number, calls)
-    if not text or (len(steps) > 1 and not _text(case, number, 1)):  # the first reply was due to call
+    if first and not strip(first).answer.strip():
+        return (("thoughts", ""),), restored
+    if not text or (len(steps) > 1 and not first):  # the first reply was due to call
         bare = [("bare_lost", "")] if steps and not any(due.said for due in turn.due) else []
         lost = [("first_lost", ""), ("last_lost", "")] if steps and not thoughts and len(turn.due) == 1 else []
         return (*bare, ("thoughts" if thoughts else "empty" if steps else "not_asked", ""), *lost), restored

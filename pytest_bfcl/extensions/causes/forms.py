@@ -107,8 +107,13 @@ def _told(parts: Sequence[Part]) -> str:
 
 def around(before: str, behind: str) -> str:
     """Signs around a text, in words; empty without any."""
-    signs = [f"`{sign}` {where}" for sign, where in ((before, "before"), (behind, "behind")) if sign]
+    signs = [f"`{visible(sign)}` {where}" for sign, where in ((before, "before"), (behind, "behind")) if sign]
     return f"with {' and '.join(signs)}" if signs else ""
+
+
+def visible(signs: str) -> str:
+    """Signs as Python prints those that have no picture."""
+    return signs if signs.isprintable() else repr(signs)[1:-1]
 
 
 # -- pieces --------------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tupl
     merged: defaultdict[Why, list[tuple[Found, Place]]] = defaultdict(list)
     for (key, told), shown in chosen.items():
         apart = len(shown) >= max(2, 0.1 * keys[key]) or KINDS[key].told == "only one"
-        other = "key_other" if key == "key_renamed" else key
+        other = key.replace("renamed", "other")
         merged[(key, told) if apart else (other, "")] += shown
     return merged
 

@@ -116,7 +116,7 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             rules[key] = Rule(level, program, _kinds(hits))
             hits = _all_foretold(found, rules[key])
             silent = level == "reply" and sum(bool(place.said) for _, place in hits) < 2
-            if silent and program.told != LAST_TURN_ONLY:
+            if silent and not (program.told == LAST_TURN_ONLY and _is_kept(rules[key], found)):
                 del rules[key]  # that nothing was called has many causes
                 break
             for _, place in hits:
@@ -143,12 +143,19 @@ def _all_foretold(found: Sequence[Found], rule: Rule) -> Trained:
     ]
 
 
+def _is_kept(rule: Rule, found: Sequence[Found]) -> bool:
+    """Whether nearly all places are as a rule foretells, those that it leaves as they are too."""
+    places = [p for each in found for p in each.places if p.level == rule.level and p.said is not NOTHING]
+    told = [(foretold(rule.program, place), place.said) for place in places]
+    told = [pair for pair in told if pair[0] is not NOTHING]
+    return sum(equal(*pair) for pair in told) >= NEARLY * len(told)
+
+
 def _is_turn(place: Place) -> bool:
     return place.level in ("reply", "text")
 
 
-_UNREAD = frozenset(("call_in_text", "no_arguments", "name_same"))
-"""What is found wrong with calls that were read of a text in an unknown notation."""
+_WHOLES = ("count", "raw", "reply", "text")
 
 
 def _is_settled(place: Place, known: list[Place]) -> bool:
@@ -158,10 +165,8 @@ def _is_settled(place: Place, known: list[Place]) -> bool:
         parts = ("key", "extra", "value") if isinstance(place.said, dict) else ("key", "extra")
         return kept or any(each.level in parts and each.at == place.at for each in known)
     turn = place.features.get("turn")
-    if place.level == "text":
-        return any(p.features.get("turn") == turn and _UNREAD.isdisjoint(key for key, _ in p.candidates) for p in known)
-    wholes = ("count", "raw", "reply", "text")
-    return place.level == "reply" and any(p.level in wholes and p.features.get("turn") == turn for p in known)
+    here = {p.level for p in known if p.features.get("turn") == turn}
+    return bool(here) if place.level == "text" else place.level == "reply" and not here.isdisjoint(_WHOLES)
 
 
 def _whole_again(place: Place) -> Fix | None:

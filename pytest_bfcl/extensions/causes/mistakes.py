@@ -50,12 +50,18 @@ def _by_words(line: Fields, facts: Fields) -> str | None:
     """The reply's content in place of a call."""
     if not facts.get("due", 1):
         return None
+    said = line.get("output")
+    if line.get("mode") == "prompt" and isinstance(said, str) and said.lstrip().startswith(_OF_NOTATIONS):
+        return "wrote calls that cannot be read"
     return {
         "nothing": "said nothing",
         "thoughts": "thought, and did not answer",
         "question": "asked back",
         "words": "answered in words",
     }.get(str(facts.get("said")))
+
+
+_OF_NOTATIONS = ("[", "{", "(", "<", "`")
 
 
 def _by_count(line: Fields, facts: Fields) -> str | None:

@@ -114,6 +114,7 @@ TEXTS: Mapping[str, Change] = {
     "without vowels": _without("[aeiouAEIOU]"),
     "without consonants": _without("(?![aeiouAEIOU])[a-zA-Z]"),
     "without punctuation": _without(r"[^\w\s]"),
+    "without signs at the end": _without(r"[^\w\s]+$"),
     "without signs and spaces": _without(r"[\W_]"),
     "without digits": _without(r"\d"),
     "without spaces": _without(r"\s"),
@@ -182,6 +183,7 @@ TEXTS: Mapping[str, Change] = {
     "as numbers of their letters": lambda text: [ord(each) for each in text],
     "as a whole number": lambda text: int(text) if re.fullmatch(r"\d{1,40}", text) else None,
     "as a number": lambda text: int(text) if re.fullmatch(r"-?\d{1,40}", text) else float(text),
+    "as values of JSON": json.loads,
     "as numbers with signs lost": lambda text: int(re.sub(r"\D", "", text)),
     "as days and times without signs (`20310402T0900`)": lambda text: re.sub(
         r"\b(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?",
@@ -199,6 +201,9 @@ TEXTS: Mapping[str, Change] = {
     ),
     "times as minutes (`510` for 08:30)": lambda text: (
         int(text[:-3]) * 60 + int(text[-2:]) if re.fullmatch(r"\d{1,2}:[0-5]\d", text) else None
+    ),
+    "as durations (`PT8H30M` for 08:30)": lambda text: re.sub(
+        r"\b(\d\d):([0-5]\d)\b(?!:)", lambda found: f"PT{int(found[1])}H{int(found[2])}M", text
     ),
     "without minutes": _without(r"(?<=\b\d\d):\d\d"),
 }  # fmt: skip

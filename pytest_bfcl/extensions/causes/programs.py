@@ -39,11 +39,12 @@ class Program(NamedTuple):
 
 
 def foretold(program: Program, place: Place) -> Any:
-    """What a program foretells at a place, `NOTHING` where it does not apply."""
+    """What a program foretells at a place, `NOTHING` where it does not apply; of answers without blanks around them."""
     try:
-        return program.foretell(place)
+        told = program.foretell(place)
     except TROUBLE:
         return NOTHING
+    return told.strip() if place.level == "text" and isinstance(told, str) else told
 
 
 def equal(told: Any, said: Any) -> bool:
@@ -211,7 +212,7 @@ def of_two(place: Place) -> Iterator[Program]:
     """Two changes behind each other."""
     for first, one in changes_of(place.due).items():
         between = made_of(one, place.due)
-        if between is NOTHING or between == place.due:
+        if between is NOTHING or between == place.due or equal(between, place.said):
             continue
         for second, other in changes_of(between).items():
             if equal(made_of(other, between), place.said):

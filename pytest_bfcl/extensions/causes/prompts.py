@@ -62,6 +62,8 @@ def read_prompts(cases: Sequence[Case]) -> Prompts:
     """Tools are tested in first requests of single-turn entries, turns within each conversation. In prompting mode the
     system prompt has the tools.
     """
+    if not _is_counted(cases):
+        return Prompts({}, frozenset(), 0)
     tools: list[Row] = []
     prompts: list[Row] = []
     turns: list[Row] = []
@@ -90,6 +92,12 @@ def read_prompts(cases: Sequence[Case]) -> Prompts:
         lost.pop("earlier turns", None)
         arrived |= {"earlier turns"}
     return Prompts(lost, frozenset(arrived), _window(cases))
+
+
+def _is_counted(cases: Sequence[Case]) -> bool:
+    """Whether prompt tokens were counted: servers that do not count them tell the same number for all requests."""
+    told = {step.reply.input_tokens for case in cases for turn in case.transcript.turns for step in turn.steps}
+    return len(told) >= LEAST_TOLD
 
 
 LATER_TOOLS = "tools of later turns"

@@ -213,7 +213,10 @@ def _of_other_shape(value: object) -> tuple[Relation, Object | None]:
         return Relation("listed_arguments"), {key: each[key] for each in value for key in each}
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         return Relation("listed_arguments"), value[0]
-    return Relation("json_no_object", type(value).__name__), None
+    return Relation("json_no_object", _OTHER_SHAPES.get(type(value), "null")), None
+
+
+_OTHER_SHAPES = {list: "a list", int: "a number", float: "a number", bool: "a truth value"}
 
 
 def _object(read: Callable[[str], Any], raw: str) -> Object | None:

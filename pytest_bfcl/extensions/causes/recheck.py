@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.causes.diagnosis import can_be_sent
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import clean, counted, say
 from pytest_bfcl.run_options import of_run
@@ -102,7 +103,7 @@ def _arguments(
 def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, object]) -> Iterator[str]:
     """The settings of the run as options. Raises `UsageError` for settings that its files do not have."""
     provider = model.model.partition(":")[0]
-    if provider in ("replay", "oracle", "scripted"):
+    if not can_be_sent(model.model):
         raise UsageError(f"{model.model} answers from a file and cannot be sent again; name a model with --model")
     if provider == "fixture" and "bfcl_model" not in given:
         raise UsageError(

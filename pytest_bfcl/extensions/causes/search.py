@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
-from pytest_bfcl.extensions.causes.cause import KINDS, ONE_ANSWER, Cause
-from pytest_bfcl.extensions.causes.confined import COVERED, Both, Where, confined
+from pytest_bfcl.extensions.causes.cause import KINDS, LEAST, ONE_ANSWER, Cause
+from pytest_bfcl.extensions.causes.confined import COVERED, INSIDE, OUTSIDE, Both, Where, confined
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
@@ -25,6 +26,8 @@ _OF_ARGUMENTS = {"value", "key"}
 """Levels of which a run has so many places that a few are slips."""
 _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
 """Loose kinds that are named if most places have them."""
+_SAY_WHERE = ("key_renamed", "name_renamed", "defaults", "turns_missing", "turns_over", "forced")
+"""Kinds whose names say where they are."""
 _OF_WHOLES = ("raw_learned", "reply_learned", "text_learned")
 OF_WHOLES = 0.15
 """Rules of whole calls and replies, and the share of their places that they must reach: few have all of their parts by
@@ -49,7 +52,14 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     prompts = read_prompts(known)
     arrived = prompts.arrived
     named = _named(found, {}, arrived)
-    settled = {id(place) for cause, group in named if not _is_vague(cause) for _, place in group.shown}
+    unread = _unread(named)
+    settled = {
+        id(place)
+        for cause, group in named
+        if not _is_vague(cause)
+        for each, place in group.shown
+        if (id(each), place.features.get("turn")) not in unread
+    }
     rules = learn(found, settled)
     if rules:
         settle(found, {group.why for _, group in _named(found, rules, arrived)})
@@ -100,9 +110,19 @@ _ALSO_OF_TURNS = ("turn_late", "restarted", "earlier_again", "empty", "words")
 """What turns that have changed their places look like, one by one."""
 
 
+_UNREAD = ("call_in_text", "no_arguments", "name_same")
+"""What is found wrong with calls that were read of a text in an unknown notation."""
+
+
+def _unread(named: Iterable[tuple[Cause, Group]]) -> set[tuple[int, Any]]:
+    """Conversations and turns whose texts are to be read as wholes, whatever else is found wrong with their calls."""
+    shown = [each for cause, group in named if cause.key in _UNREAD for each in group.shown]
+    return {(id(each), place.features.get("turn")) for each, place in shown if each.case.transcript.mode == "prompt"}
+
+
 def _is_vague(cause: Cause) -> bool:
     """Whether a rule that foretells what is said may say more; a constant before or behind a text says all."""
-    common = cause.where is not None or cause.shown >= MOSTLY * cause.exposed
+    common = cause.where is not None or _is_common(cause, MOSTLY)
     if cause.kind.told == "apart" and not cause.told:
         return True
     return cause.kind.vague and not (cause.kind.told == "apart" and common)
@@ -120,9 +140,21 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
         other = next((group for cause, group in named if cause.key == key), None)
         if other is not None:
             words = [group for group in groups if group.why[0] in others]
+            words = [group for group in words if key != "first_tool_only" or _later(group)]
             other.shown.extend(each for group in words for each in group.shown)
             named = [(cause, group) for cause, group in named if group not in words]
+    if any(cause.key in WORDS and cause.where is None and _is_common(cause, MOSTLY) for cause, _ in named):
+        named = [(cause, group) for cause, group in named if cause.key != "text_learned" or _is_common(cause, RULE)]
     return named
+
+
+def _is_common(cause: Cause, share: float) -> bool:
+    return cause.shown >= share * cause.exposed
+
+
+def _later(group: Group) -> bool:
+    """Whether the places need another than the first tool."""
+    return sum(int(place.features.get("tool", 0) > 0) for _, place in group.shown) >= COVERED * len(group.shown)
 
 
 def _silent_together(groups: list[Group]) -> list[Group]:
@@ -149,7 +181,7 @@ _OF_SOME_CALLS = ("call_missing", "first_only", "last_only", "first_lost", "last
 _ANSWERS_TO_OTHERS = {
     "mixed_up": (*WORDS, "other_function", "reply_learned", *_OF_OTHERS),
     "turn_late": (*WORDS, "earlier_again"),
-    "first_tool_only": ("call_missing",),
+    "first_tool_only": _OF_SOME_CALLS,
 }
 """Replies that belong elsewhere may be words, too, or look like a rule of turns."""
 
@@ -195,9 +227,11 @@ def _regular(group: Group) -> Cause | None:
         return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
     if kind.strength == "loose" and where is None:
         return None
-    where = None if key in ("key_renamed", "defaults", "turns_missing", "turns_over") else where
+    where = None if key in _SAY_WHERE else where
     told = told or common_parameter(key, failed)
-    return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
+    inside = sum(where.holds(place.features) for _, place in exposed) if where is not None else 0
+    level = min(group.levels) if len(group.levels) == 1 else ""
+    return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where, inside=inside, level=level)
 
 
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
@@ -215,10 +249,13 @@ def _text(found: Found, place: Place) -> str:
 def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
     """A kind that its place describes better; ``arrived`` are parts of prompts that were not lost."""
     where = cause.where
+    if cause.key in _SILENT and (fall := _fall(group)):
+        return Cause("history_lost", shown=cause.shown, exposed=cause.exposed, where=_after(group), evidence=fall)
     if where is None or isinstance(where, Both):
         return cause
-    alternate = where == Where("turn number", "even")
-    later = alternate or (where.feature == "turn" and where.more)
+    turns = {place.features.get("turn") for _, place in group.shown}
+    alternate = where == Where("turn number", "even") and len(turns) > 1
+    later = alternate or (where == Where("turn", 0, more=True) and cause.shown >= INSIDE * cause.inside)
     if cause.key in ("words", "asked", "refused") and later and "earlier turns" not in arrived:
         kept = where if alternate else None
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed, where=kept)
@@ -239,6 +276,29 @@ def _renamed(cause: Cause, group: Group, arrived: frozenset[str]) -> Cause:
     if where.feature == "enum" and cause.key != "key_lost" and not cause.key.endswith("_learned"):
         return Cause("enum", "", shown=cause.shown, exposed=cause.exposed)
     return cause
+
+
+def _after(group: Group) -> Where | None:
+    """The turns after which all places are, unless that is the first."""
+    first = min(place.features["turn"] for _, place in group.shown)
+    return Where("turn", first - 1, more=True) if first > 1 else None
+
+
+def _fall(group: Group) -> str:
+    """The proof by prompt tokens that turns without a call, and no others, lack the turns before; empty without."""
+    mine = {id(place) for _, place in group.shown}
+    fallen: dict[bool, list[bool]] = {True: [], False: []}
+    example = ""
+    for each, place in group.exposed:
+        turns = each.case.transcript.turns[: place.features["turn"] + 1]
+        *before, tokens = [turn.steps[0].reply.input_tokens or 0 if turn.steps else 0 for turn in turns] or [0]
+        if before and tokens:
+            fallen[id(place) in mine].append(tokens < max(before))
+            example = f", as from {max(before)} to {tokens}" if id(place) in mine else example
+    here, others = fallen[True], fallen[False]
+    if len(here) < max(LEAST, INSIDE * len(group.shown)) or sum(here) < INSIDE * len(here):
+        return ""
+    return f"prompt tokens fall at these turns{example}" if sum(others) <= OUTSIDE * len(others) else ""
 
 
 def _tools_lost(group: Group) -> str:

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from difflib import SequenceMatcher
 from typing import Any
 
-from pytest_bfcl.extensions.causes.forms import text_of
+from pytest_bfcl.extensions.causes.forms import text_of, visible
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import dates_as
 from pytest_bfcl.extensions.causes.programs import Program, foretold, is_number, made_of
@@ -57,6 +57,8 @@ def of_pieces(place: Place) -> Iterator[Program]:
     """A text in pieces of one length, as streams and lines have them."""
     yield from _parted(place)
     yield from _filled_up(place)
+    yield from _end_again(place)
+    yield from _without_end(place)
     due, said = text_of(place), place.said
     if not isinstance(due, str) or not isinstance(said, str) or len(due) < 8 or len(said) < 6:
         return
@@ -85,8 +87,55 @@ def _of_size(text: Any, size: int, change: Callable[[str, int, str], str], sign:
     return change(text[:size], size, sign) if isinstance(text, str) else NOTHING
 
 
+_TIMES = ("once", "twice")
+
+
+def _end_again(place: Place) -> Iterator[Program]:
+    """A text whose last letter, word or words come again, some times."""
+    due, said = text_of(place), place.said
+    if not isinstance(due, str) or not isinstance(said, str) or not due or not said.startswith(due) or said == due:
+        return
+    more = said[len(due) :]
+    size = next(n for n in range(1, len(more) + 1) if more[:n] * (len(more) // n) == more)
+    times, blank = len(more) // size, more[:1].isspace()
+    words = len(more[:size].split()) if blank else 0
+    if size != (len(_last_words(due, words)) + 1 if words else 1) or times + words < 2:
+        return
+    what = "word" if words == 1 else f"{words} words" if words else "letter"
+    often = _TIMES[times - 1] if times <= len(_TIMES) else f"{times} times"
+    told = f"with the last {what} {often} more"
+    yield Program(told, lambda p, s=more[0], n=words, k=times: _with_end_again(text_of(p), s, n, k), 2)
+
+
+def _with_end_again(text: Any, sign: str, words: int, times: int) -> Any:
+    if not isinstance(text, str) or not text or (words and not _last_words(text, words)):
+        return NOTHING
+    return text + (sign + _last_words(text, words) if words else text[-1]) * times
+
+
+def _last_words(text: str, number: int) -> str:
+    """The last words with what is between them; empty if there are not as many."""
+    found = re.search(rf"(?:\S+\s+){{{number - 1}}}\S+$", text) if number > 0 else None
+    return found[0] if found else ""
+
+
+def _without_end(place: Place) -> Iterator[Program]:
+    """A text that has lost certain signs at its end, or at its beginning."""
+    due, said = text_of(place), place.said
+    if not isinstance(due, str) or not isinstance(said, str) or not 0 < len(due) - len(said) <= MOST_SIGNS or not said:
+        return
+    for where, is_part, change in (
+        ("end", due.startswith(said), str.removesuffix),
+        ("beginning", due.endswith(said), str.removeprefix),
+    ):
+        if is_part:
+            signs = due[len(said) :] if where == "end" else due[: -len(said)]
+            told = f"without `{visible(signs)}` at the {where}"
+            yield Program(told, lambda p, c=change, s=signs: c(text_of(p), s) if p.due else NOTHING)
+
+
 MOST_SIGNS = 12
-"""Signs between two pieces."""
+"""Signs between two pieces, or lost at an end."""
 
 
 def _parted(place: Place) -> Iterator[Program]:
@@ -104,7 +153,7 @@ def _parted(place: Place) -> Iterator[Program]:
         for where, last in (("between", ""), ("behind", signs)):
             if signs.join(_pieces(due, size)) + last == said:
                 what = "letters" if size == 1 else f"pieces of {size} letters"
-                told = f"with `{_visible(signs)}` {where} {what}"
+                told = f"with `{visible(signs)}` {where} {what}"
                 yield Program(told, lambda p, n=size, s=signs, e=last: _with_signs(text_of(p), n, s, e), 2)
                 return
 
@@ -115,11 +164,6 @@ def _pieces(text: str, size: int) -> list[str]:
 
 def _with_signs(text: Any, size: int, signs: str, last: str) -> Any:
     return signs.join(_pieces(text, size)) + last if isinstance(text, str) and text else NOTHING
-
-
-def _visible(signs: str) -> str:
-    """Signs as Python prints those that have no picture."""
-    return signs if signs.isprintable() else repr(signs)[1:-1]
 
 
 _CODES = (

@@ -221,6 +221,13 @@ def _late(place: Place) -> Any:
     return _due_in(place, _number(place) - 1) if _number(place) else []
 
 
+def _in_last(place: Place, calls: list[Any]) -> Any:
+    """The calls in the last of several turns, none before."""
+    assert place.of is not None
+    last = len(place.of.case.turns) - 1
+    return NOTHING if not last else calls if place.of.number == last else []
+
+
 LAST_TURN_ONLY = "only the last turn has calls"
 _TURNS: Mapping[str, Callable[[Place], Any]] = {
     "turns have the calls of the next turn": lambda p: _due_in(p, _number(p) + 1),
@@ -234,7 +241,7 @@ _TURNS: Mapping[str, Callable[[Place], Any]] = {
         _due_in(p, *range(_number(p) + 1)) if _number(p) else NOTHING
     ),
     "turns have the calls of the turn before, then their own": lambda p: _due_in(p, _number(p) - 1, _number(p)),
-    LAST_TURN_ONLY: lambda p: [] if _number(p) < len(p.of.case.turns) - 1 else NOTHING,  # type: ignore[union-attr]
+    LAST_TURN_ONLY: lambda p: _in_last(p, list(p.due)),
     "all calls come in the last turn": lambda p: _at_once(p, -1),
     "all calls come in the first turn": lambda p: _at_once(p, 0),
     "calls come one turn late": _late,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.decoding import decode
 from pytest_bfcl.extensions.causes.cases import Case, Due
+from pytest_bfcl.extensions.causes.forms import visible
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.programs import Program, noun_of
 from pytest_bfcl.extensions.causes.relations import ENCODINGS, TOKEN
@@ -289,7 +290,7 @@ def _program(place: Place, marks: Marks, writing: Writing) -> Program:
     form = writing._replace(value=str)
     shown = written([("f" if place.level == "text" else "", {"a": 1, "b": 2}), *several], marks, form)
     noun = _NOUNS.get(place.level) or noun_of(place)
-    told = f"{noun} as texts like `{shown}`{writing.told if not isinstance(place.due, list) else ''}"
+    told = f"{noun} as texts like `{visible(shown)}`{writing.told if not isinstance(place.due, list) else ''}"
     return Program(told, lambda p: written(_calls(p), marks, writing), 2)
 
 

@@ -486,7 +486,7 @@ FAULTS: Mapping[str, Fault] = {
     "calls inside a call": Fault(_in_parallel, ("call_inside",), says="multi_tool_use"),
     "always calls": Fault(_always_calls, ("undue",)),
     "starts again": Fault(_restarted, ("restarted",)),
-    "later turns empty": Fault(only(lambda said: said.turn > 0, instead("")), ("empty",), "turns after 1"),
+    "later turns empty": Fault(only(lambda said: said.turn > 0, instead("")), ("empty",), "turns after the first"),
     "one answer to a third": Fault(seldom(0.3, instead("Please try again later.")), ("words",)),
     "every third empty": Fault(only(lambda said: said.number % 3 == 0, instead("")), ("empty",)),
     "every third prefixed": Fault(
@@ -619,5 +619,10 @@ IN_PROMPTS: Mapping[str, Fault] = {
     "types": Fault(written(change=_with_types), ("text_learned",), says="with types"),
     "commands": Fault(written(change=_commands), ("text_learned",), says="f --a 1 --b 2"),
     "module": Fault(written(names(lambda name: f"tools.{name}")), ("name_prefix",), says="tools."),
+    "printed": Fault(written(change=lambda said: f"print({_pythonic(said)})"), ("text_learned",), says="print("),
+    "names in words": Fault(written(change=lambda said: f"I would call {said.calls[0][0]} for this."), ("words",)),
+    "cut at 60": Fault(
+        written(change=lambda said: _pythonic(said)[:60]), ("text_learned",), says="the first 60 letters"
+    ),
     "random words": Fault(written(FAULTS["random words"].bend), ()),
 }

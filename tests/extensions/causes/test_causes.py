@@ -19,13 +19,14 @@ from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault, numbers, only, raw, texts
 from tests.extensions.causes.faulty_server import FaultyServer, serving
-from tests.extensions.causes.further_faults import FURTHER, MIXED
+from tests.extensions.causes.further_faults import FURTHER
+from tests.extensions.causes.learned_faults import LEARNED, MIXED
 from tests.extensions.causes.stored_faults import IN_FILES
 
 IN_THE_FAST_TIER = {"last argument lost", "json cut", "noise", MIXED[1]}
 ALL = [
     pytest.param(fault, marks=() if name in IN_THE_FAST_TIER else pytest.mark.slow, id=name)
-    for name, fault in {**FAULTS, **FURTHER}.items()
+    for name, fault in {**FAULTS, **FURTHER, **LEARNED}.items()
 ]
 GROUPS = ["non_live", "live", "multi_turn"]
 
@@ -79,7 +80,7 @@ def test_a_planted_fault_is_named_and_proved(fault: Fault, ask: Ask) -> None:
 
 @pytest.mark.parametrize("name", [MIXED[1], *(pytest.param(n, marks=pytest.mark.slow) for n in MIXED if n != MIXED[1])])
 def test_each_fault_of_a_mixture_is_named(name: str, ask: Ask) -> None:
-    assert {*FURTHER[name].names} <= {row["cause"] for row in rows_of(ask(FURTHER[name]))}
+    assert {*LEARNED[name].names} <= {row["cause"] for row in rows_of(ask(LEARNED[name]))}
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,19 @@ def test_what_happened_to_a_file_is_named(name: str, right_lines: list[dict[str,
 def test_a_fault_in_answers_to_prompts_is_named(name: str, ask: Ask) -> None:
     python = ["simple_python", "multiple", "parallel", "parallel_multiple", "live"]
     check(IN_PROMPTS[name], rows_of(ask(IN_PROMPTS[name], python, "prompt")))
+
+
+def test_thoughts_before_calls_are_named(tmp_path: Path) -> None:
+    run("bundled", "oracle:@prompt", categories=["simple_python"], out=tmp_path / "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
+    said = [
+        {"id": each["id"], "mode": "prompt", "output": f"<think>I call it.</think>\n{each['output']}"} for each in lines
+    ]
+    stored = tmp_path / "stored.jsonl"
+    stored.write_text("".join(json.dumps(each) + "\n" for each in said))
+    (row,) = rows_of(stored)
+    assert (row["cause"], row["failed"]) == ("thoughts_before", len(lines))
+    assert "--think strip" in row["next"]
 
 
 @pytest.mark.parametrize("name", ["numbers as texts", pytest.param("random words", marks=pytest.mark.slow)])
