@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Due
 from pytest_bfcl.extensions.causes.cause import KINDS
 from pytest_bfcl.extensions.causes.places import At, Context, Features, Place, Why, remove, rename, set_value
-from pytest_bfcl.extensions.causes.relations import Relation, of_texts
+from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts
 from pytest_bfcl.extensions.causes.values import Leaf, same, unequal
 
 _A_QUESTION = 20
@@ -37,6 +37,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             "kind": _kind_word(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
             "numeric": isinstance(due.said[key], int | float) and not isinstance(due.said[key], bool),
             "argument": key, "word": _last_word(key), "alone": len(keys) == 1, "empty": not due.said[key],
+            "default": _word(properties.get(key), "default") == due.said[key],
             "words of name": _words_of(key),
             "first of enum": _is_first(properties.get(key), due.said[key]),
             "as before": any(key in each.said and each.said[key] == due.said[key] for each in before),
@@ -90,7 +91,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
 
 
 def _without_any(of: Context, at: At) -> str:
-    """The kind of a call that has no arguments: those of a text may stand there without names."""
+    """The kind of a call that has no arguments: those of a text may be there without names."""
     turn, step, _ = at
     said = of.case.transcript.turns[turn].steps[step].reply
     unnamed = re.search(rf"\b{re.escape(of.due.name)}\(\s*[^\s)=]+[^=]*?\)", said.text or "")
@@ -238,13 +239,19 @@ def _kind_word(value: Any) -> str:
 def _of_text(value: Any) -> Features:
     if not isinstance(value, str):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return {"digits": number, "number": value if number else None, "kind": _kind_word(value)}
+        elements = len(value) if isinstance(value, list) else None
+        return {"digits": number, "number": value if number else None, "kind": _kind_word(value), "elements": elements}
     return {
         "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
         "beyond ASCII": not value.isascii(), "capitals": value.isupper(),
-        "begins": _class_of(value[:1]), "mixed": _MIXED.fullmatch(value) is not None,
+        "signs": signs_of([value]), "begins": _class_of(value[:1]), "mixed": _MIXED.fullmatch(value) is not None,
         "file": re.fullmatch(r"[\w/-]{1,200}\.[a-z]{2,4}", value) is not None,
     }  # fmt: skip
+
+
+def signs_of(texts: Iterable[str]) -> frozenset[str]:
+    """The signs in texts that are no letters, digits or plain blanks."""
+    return frozenset(each for text in texts for each in text[:MOST] if not each.isalnum() and each != " ")
 
 
 _MIXED = re.compile(r"(?=.{0,200}\d)(?=.{0,200}[^\W\d_])[\w#.:/-]{1,200}")

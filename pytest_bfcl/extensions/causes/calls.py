@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.causes.arguments import of_arguments, why_at
+from pytest_bfcl.extensions.causes.arguments import of_arguments, signs_of, why_at
 from pytest_bfcl.extensions.causes.cases import Case, Due, Made, Turn
 from pytest_bfcl.extensions.causes.places import (
     At,
@@ -54,7 +54,8 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
-        here |= shapes_of([due])
+        here |= {**shapes_of([due]), "functions": frozenset((due.name,))}
+        here["signs of call"] = signs_of(value for value in due.said.values() if isinstance(value, str))
         here["names"] = len({each.name for each in turn.due})
         here["nth of function"] = sum(each.name == due.name for each in case.before(number, due_at))
         here["parameters"] = len(case.properties(due.name))
@@ -81,6 +82,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             relation, inner = Relation(whole_again[0]), whole_again[1]
         wrapper = wrapper_of(case, due, inner)
         others = [each.said for each in turn.due if each is not due]
+        cut = any(text.startswith(call.raw) for text in written(due.said))
+        if relation is not None and relation.key == "repeating" and cut:  # a number may repeat its digits
+            relation = Relation("json_cut")
         if relation is not None:
             if relation.key == "json_cut":  # what was cut off cannot be known from the rest
                 relation = relation if is_beginning(inner or {}, due) else Relation("json_broken")

@@ -30,6 +30,7 @@ _PARTS = frozenset(
 )
 _WORDS = {
     "category": "in the category {value}",
+    "functions": "where {value} is due",
     "added tool": "where a tool is due that is added in that turn",
     "size": "numbers of {side} {value} digits",
     "parameters": "where functions of {side} {value} parameters are due",
@@ -75,6 +76,11 @@ _WORDS = {
     "numeric": "those that are numbers",
     "enum": "those with an enum",
     "empty": "those that are false, 0 or empty",
+    "default": "those whose value is the default",
+    "elements": "lists of {side} {value} elements",
+    "signs": "texts with {value}",
+    "signs of call": "in calls that have texts with {value}",
+    "turns due": "in conversations of {side} {value} turns",
     "last tool": "where the last tool is due",
     "not the last tool": "where another than the last tool is due",
     "number": "numbers {above} {value}",
@@ -124,6 +130,8 @@ _COUNTED = frozenset(
         "given",
         "written",
         "nth of function",
+        "elements",
+        "turns due",
     )
 )
 
@@ -137,7 +145,13 @@ _LENGTHS = frozenset(("prompt", "characters", "question", "words", "length", "tu
 _SEVERAL = ("argument", "inside", "category")
 MOST_NAMES, SEVERAL = 5, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
-_OF_WORDS = {"words of name": range(2, MOST_NAMES + 1), "words asked": range(1, 2)}
+_OF_WORDS = {
+    "functions": range(1, 4),
+    "signs": range(1, 3),
+    "signs of call": range(1, 3),
+    "words of name": range(2, MOST_NAMES + 1),
+    "words asked": range(1, 2),
+}
 """Features with several values, and how many of them are named: what redaction and guards go by."""
 MOST_ALIKE, FOR_A_WORD = 3, 4
 """Words that tell alike: of more of them none is named. Differences that each named word must explain."""
@@ -158,7 +172,7 @@ _FEW = {
     ("tool", 0, True): "where another than the first tool is due",
     ("nth of function", 0, True): "in calls after the first of one function",
 }
-"""Feature, value and side of places with words of their own."""
+"""Feature, value and side of places that have special words."""
 
 
 class Where(NamedTuple):
@@ -167,6 +181,11 @@ class Where(NamedTuple):
     feature: str
     value: Any
     more: bool = False
+
+    @property
+    def of_words(self) -> bool:
+        """Whether it is a word or name, some of which fit by accident."""
+        return self.feature in _OF_WORDS
 
     def holds(self, features: dict[str, Any]) -> bool:
         """Whether a place is inside."""
@@ -185,7 +204,8 @@ class Where(NamedTuple):
         if isinstance(value, tuple):
             value = " or ".join(f"`{each}`" if self.feature in _OF_WORDS else str(each) for each in value)
         return _WORDS[self.feature].format(
-            value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
+            value=f"{value:g}" if isinstance(value, float) else value,
+            side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
             above="above" if self.more else "up to", among="after" if self.more else "among",
         )  # fmt: skip
@@ -270,7 +290,6 @@ def _best(rows: Rows, chosen: bool, covered: float = COVERED, features: Iterable
     best: tuple[float, Where] | None = None
     for gain, where in _candidates(rows, covered, INSIDE, chosen, features):
         first_turns = where.feature == "turn" and not where.more  # as entries of one turn
-        gain -= SEVERAL if isinstance(where.value, tuple) else 0.0
         gain -= UNTOLD if where.feature == "order" or first_turns else PROXY if where.feature in _LENGTHS else 0.0
         if best is None or gain > best[0] + 1e-9:
             best = (gain, where)
@@ -303,7 +322,8 @@ def _candidates(
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
             kept = kept and _chance(hits, total, inside / size) < BY_ACCIDENT
             if (kept or within >= least_inside) and beyond <= OUTSIDE:
-                yield within - beyond, where
+                several = isinstance(where.value, tuple) and len(where.value) > 1
+                yield within - beyond - (SEVERAL if several else 0.0), where
 
 
 def _chance(hits: int, total: int, share: float) -> float:

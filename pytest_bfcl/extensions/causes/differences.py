@@ -139,7 +139,8 @@ class Elsewhere:
     def _has(self, case: Case, turn: Turn) -> bool:
         made = [call for step in turn.steps for call in step]
         if all(call.name in self._names and call.name not in case.wires for call in made):
-            return bool(made)
+            mine = [due.said.keys() for due in turn.due if due.said]
+            return any((call.given or {}).keys() not in mine for call in made)  # else only the name is another one
         answer = _answer((call.name, call.given) for call in turn.steps[0])
         if answer is None or answer == _answer((due.name, due.said) for due in turn.due):
             return False
@@ -176,7 +177,7 @@ def _question(case: Case, turn: int) -> str:
 
 
 _OF_FORCED = frozenset(("undue", "earlier_again", "repeated_steps", "undue_call", "extra_call", "doubled"))
-"""What calls look like that a server forces where none is due."""
+"""What calls look like that a server forces where none is expected."""
 _KNOWN_AGAIN = 20
 """Characters of arguments from which equal calls are no accident."""
 
@@ -319,6 +320,7 @@ def _features(case: Case) -> Features:
         "system": any(each["role"] == "system" for turn in entry.question for each in turn),
         "turns": "one turn" if not entry.row.multi_step else "several turns",
         "order": case.order,
+        "turns due": len(case.turns) if entry.row.multi_step else None,
     }
 
 
@@ -364,6 +366,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
     kinds = {str(each.get("type")) for one in parameters for each in one.values() if isinstance(each, dict)}
     return {
         "due": len(turn.due),
+        "functions": frozenset(names),
         "one function": len(turn.due) > 1 and len(set(names)) == 1,
         "arguments": max((len(due.said) for due in turn.due), default=0),
         "bare call": any(not due.said for due in turn.due),

@@ -115,7 +115,7 @@ _UNREAD = ("call_in_text", "no_arguments", "name_same")
 
 
 def _unread(named: Iterable[tuple[Cause, Group]]) -> set[tuple[int, Any]]:
-    """Conversations and turns whose texts are to be read as wholes, whatever else is found wrong with their calls."""
+    """Conversations and turns whose texts are read as wholes, also where their calls have other faults."""
     shown = [each for cause, group in named if cause.key in _UNREAD for each in group.shown]
     return {(id(each), place.features.get("turn")) for each, place in shown if each.case.transcript.mode == "prompt"}
 
@@ -199,6 +199,8 @@ def _regular(group: Group) -> Cause | None:
     if key in _OF_WHOLES and share >= RULE:
         exposed = [(each, place) for each, place in exposed if id(place) in mine or not _is_other(place)]
     where = confined(exposed, mine, chosen=key == "key_lost" or habit, two=two)
+    if isinstance(where, Where) and where.of_words and len(entries) < LEAST:
+        where = None
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
         return None
     if key in _SLIPS and where is None and share < OFTEN_SLIPS:
@@ -213,7 +215,8 @@ def _regular(group: Group) -> Cause | None:
         return None
     if told.startswith("one for another") and share < RULE:
         return None
-    if key in _OF_WHOLES and where is None and share < OF_WHOLES:
+    by_chance = where is None or (isinstance(where, Where) and where.of_words and key != "raw_learned")
+    if key in _OF_WHOLES and by_chance and share < OF_WHOLES:
         return None
     if key.endswith("_learned") and where is None and share < COMMON and share_of_part(group) < RULE:
         return None
