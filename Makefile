@@ -92,12 +92,13 @@ endif
 	$(BIN)/python -m pytest -q -rs tests/extensions/view/test_in_browser.py
 
 # Agent libraries, for the slow tier, beside this package. strands-agents and google-adk cannot be with them: name a
-# Python of theirs with BFCL_AGENTS. Without its bound llama-index-core falls back to 0.10, for the sake of openai 3.
+# Python of theirs with BFCL_AGENTS. llama-index and openai-agents want openai 2: without that bound pip begins with
+# openai 3 and ends without a llama-index that goes with it, or with llama-index-core 0.10.
 AGENTS ?= .venv-agents
 $(AGENTS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(AGENTS)
 	$(AGENTS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[asyncio,mcp]' \
-	    "pydantic-ai-slim[openai]" openai-agents langchain langchain-openai langgraph "smolagents[openai]" \
+	    "pydantic-ai-slim[openai]" openai-agents langchain langchain-openai langgraph "smolagents[openai]" "openai<3" \
 	    "llama-index-core>=0.14" llama-index-llms-openai-like agno haystack-ai autogen-agentchat "autogen-ext[openai]" pytest-xdist
 	@touch $@
 
