@@ -51,7 +51,7 @@ def test_a_model_is_scored_in_an_environment_of_the_moment(wheel: Path, tmp_path
     command = "pytest --model lexical: --bfcl-data bundled -m simple_java --tb=no -q"
     done = uv("run", "--no-project", "--python", PYTHON, "--with", str(wheel), *command.split(), folder=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr  # the baseline fails some
-    assert re.search(r"^simple_java +\d+/13 ", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^simple_java +\d+ / 13 ", done.stdout, re.MULTILINE), done.stdout
     (place,) = (tmp_path / "reports").iterdir()
     assert (place / "index.html").is_file()
 
