@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Due
 from pytest_bfcl.extensions.causes.cause import KINDS
-from pytest_bfcl.extensions.causes.places import At, Context, Features, Place, Why, remove, rename, set_value
+from pytest_bfcl.extensions.causes.places import NOTHING, At, Context, Features, Place, Why, remove, rename, set_value
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts
 from pytest_bfcl.extensions.causes.values import Leaf, same, unequal
 
@@ -176,7 +176,8 @@ def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: 
     exact = case.entry.row.checker == "state" or case.entry.language != "python"  # there texts hold code
     if any(same(said, each, exact=exact) for each in accepted):
         for kind, value, inside in _leaves(right):
-            yield Place("value", kind, {**about, **_of_text(value), "inside": inside}, due=value, of=of)
+            told = NOTHING if inside or value is not right else said
+            yield Place("value", kind, {**about, **_of_text(value), "inside": inside}, due=value, of=of, right=told)
         return
     leaves = min((list(unequal(said, each, exact=exact)) for each in accepted), key=_strangeness)
     other = next((k for k, v in due.said.items() if k != key and same(said, v) and type(v) is type(said)), None)

@@ -54,7 +54,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
-        here |= {**shapes_of([due]), "functions": frozenset((due.name,))}
+        here |= {**shapes_of([due]), "functions": frozenset((due.name,)), "modules": about["modules"]}
         here["signs of call"] = signs_of(value for value in due.said.values() if isinstance(value, str))
         here["names"] = len({each.name for each in turn.due})
         here["nth of function"] = sum(each.name == due.name for each in case.before(number, due_at))
@@ -94,6 +94,8 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             why: Why = ((relation.key, relation.told),)
             if relation.key == "json_cut" and any(call.raw == each[:-1] for each in written(due.said)):
                 why = (("json_signs", "the last `}` is lost"), *why)
+            elif relation.key == "json_braces" and any(call.raw == each[1:] for each in written(due.said)):
+                why = (("json_signs", "the first `{` is lost"), *why)
             yield Place("raw", "", here, why, fix, at, due.said, whole, of)
         elif wrapper is not None:
             inner = object_in(inner[wrapper]) if inner is not None else None
@@ -321,7 +323,7 @@ def _counts(
     kept = sorted(pairs.values())
     step = places[-1][0] if places else 0
     fix = add(number, step, due, left, {d: places[n][:2] for n, d in pairs.items()})
-    why = [("other_function", "")] if over else [*_missing(kept, len(due)), ("call_missing", "")]
+    why = [("other_function", "")] if over else [*_missing(kept, len(due), _is_old(case, number)), ("call_missing", "")]
     if not over and not any(due[each].said for each in left):
         why.insert(0, ("bare_lost", ""))
     yield Place("count", "", here, tuple(why), fix, adds=True)
@@ -335,11 +337,19 @@ def _which(call: Made, due: list[Due], over: int) -> str:
     return "only the last one" if same_as[-1] else "only the first one" if same_as[0] else ""
 
 
-def _missing(kept: list[int], due: int) -> Iterator[tuple[str, str]]:
+def _is_old(case: Case, number: int) -> bool:
+    """Whether a turn's calls came in the old field of the chat API, which holds one."""
+    steps = case.transcript.turns[number].steps
+    return any(step.reply.finish_reason == "function_call" for step in steps)
+
+
+def _missing(kept: list[int], due: int, old: bool) -> Iterator[tuple[str, str]]:
     """Which of several calls a reply has."""
     every = list(range(due))
-    if kept == every[: len(kept)]:
-        yield ("first_only", "") if len(kept) == 1 else ("at_most", str(len(kept)))
+    if kept == every[:1]:
+        yield "first_only", "in the old field `function_call`" if old else ""
+    elif kept == every[: len(kept)]:
+        yield "at_most", str(len(kept))
     if kept == every[-1:]:
         yield "last_only", ""
     if due > 1 and kept == every[1:]:

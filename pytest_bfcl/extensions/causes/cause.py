@@ -23,7 +23,7 @@ LEAST_SURE, LEAST = 2, 3
 """Entries that must agree before a cause is named."""
 ONE_ANSWER = 8
 """This number of replies with equal words is one answer to everything, which no model gives."""
-ALWAYS, LEAST_PLACES, LEAST_INSIDE = 0.95, 5, 8
+ALWAYS, LEAST_PLACES, LEAST_INSIDE = 0.9, 5, 8
 """Share and number of its places in which a rule has no exceptions; the number for one that is not everywhere."""
 
 
@@ -81,7 +81,8 @@ class Cause:
     @property
     def _of_one_argument(self) -> bool:
         """Whether only one argument is affected, as by a model that misreads its description."""
-        return isinstance(self.where, Where) and self.where.feature in ("argument", "word")
+        where = self.where.first if isinstance(self.where, Both) else self.where
+        return where is not None and where.feature in ("argument", "word")
 
     @property
     def whose(self) -> str:
@@ -92,14 +93,22 @@ class Cause:
             return "server"
         if self.key == "value_learned" and self.is_regular:
             return "parser" if _OF_SHAPES.match(self.told) else "server"
+        if self.key == "defaults" and self.is_regular:
+            return "server"
+        if self.key == "reply_learned" and self.told.startswith(("turns", "all calls", "calls come")):
+            return "server"
         if self.key in _OF_VALUES and self._of_one_argument:
+            return "model"
+        if self.key == "key_lost" and isinstance(self.where, Where) and self.where.feature == "optional":
             return "model"
         return self.kind.whose
 
     @property
     def next(self) -> str:
         """What to change, a key of `NEXT`."""
-        return "parser" if self.key == "value_learned" and self.is_regular else self.kind.next
+        if self.key == "value_learned":
+            return "prompt" if self._of_one_argument else "parser" if self.is_regular else self.kind.next
+        return self.kind.next
 
     @property
     def title(self) -> str:

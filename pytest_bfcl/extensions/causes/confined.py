@@ -26,11 +26,25 @@ MOST_ROWS = 1_000
 LEAST_OF_TWO, COVERED_BY_TWO, MOST_FIRST = 6, 0.95, 8
 """Two features together: differences, share of them inside, and first features that are tried."""
 _PARTS = frozenset(
-    ("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty", "turn")
+    (
+        "first",
+        "last",
+        "nth",
+        "optional",
+        "required",
+        "kind",
+        "enum",
+        "type",
+        "beyond ASCII",
+        "empty",
+        "turn",
+        "category",
+    )
 )
 _WORDS = {
     "category": "in the category {value}",
     "functions": "where {value} is due",
+    "modules": "where functions of {value} are due",
     "added tool": "where a tool is due that is added in that turn",
     "size": "numbers of {side} {value} digits",
     "parameters": "where functions of {side} {value} parameters are due",
@@ -147,6 +161,7 @@ MOST_NAMES, SEVERAL = 5, 0.01
 """Names of arguments that may be those of a cause together, and what another feature must be as good as less."""
 _OF_WORDS = {
     "functions": range(1, 4),
+    "modules": range(1, 4),
     "signs": range(1, 3),
     "signs of call": range(1, 3),
     "words of name": range(2, MOST_NAMES + 1),
@@ -164,6 +179,7 @@ _FEW = {
     ("given", 0, False): "in calls without arguments",
     ("due", 1, False): "where one call is due",
     ("due", 1, True): "where several calls are due",
+    ("turn", 0, False): "in first turns",
     ("turn", 0, True): "in turns after the first",
     ("call", 0, False): "in the first call of a reply",
     ("call", 0, True): "in calls after the first of a reply",
@@ -272,7 +288,7 @@ def confined(
         found = _best(every, chosen, features=(found.feature,))  # the limit that all of them show
     if found is not None and chosen and rows.total < INSIDE * rows.inside(found).size:
         second = _best(rows.inside(found), False, COVERED_BY_TWO)
-        if second is None or second.feature == found.feature:
+        if second is None or second.feature in {found.feature, *_LENGTHS}:
             return found
         both = Both(found, second)
         return both if sum(both.holds(each) for each in rows.hits) >= COVERED * len(rows.hits) else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -176,7 +176,7 @@ def _question(case: Case, turn: int) -> str:
     return " ".join(str(each.get("content")) for each in messages)
 
 
-_OF_FORCED = frozenset(("undue", "earlier_again", "repeated_steps", "undue_call", "extra_call", "doubled"))
+_OF_FORCED = frozenset(("undue", "earlier_again", "repeated_steps", "undue_call", "doubled"))
 """What calls look like that a server forces where none is expected."""
 _KNOWN_AGAIN = 20
 """Characters of arguments from which equal calls are no accident."""
@@ -250,7 +250,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             found.places.append(Place("text", "", about, due=right, said=text, of=of))
     if elsewhere.forced:
         for place in found.differences:
-            if not _OF_FORCED.isdisjoint(key for key, _ in place.candidates):
+            keys = {key for key, _ in place.candidates}
+            if "extra_call" not in keys and not _OF_FORCED.isdisjoint(keys):
                 place.candidates = (("forced", ""), *place.candidates)
     if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
         missing = len(case.turns) - len(case.transcript.turns)
@@ -367,6 +368,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
     return {
         "due": len(turn.due),
         "functions": frozenset(names),
+        "modules": frozenset(_modules(case, names)),
         "one function": len(turn.due) > 1 and len(set(names)) == 1,
         "arguments": max((len(due.said) for due in turn.due), default=0),
         "bare call": any(not due.said for due in turn.due),
@@ -381,6 +383,13 @@ def _of_due(case: Case, turn: Turn) -> Features:
         "dotted": any("." in str(case.wires.get(each, {}).get("name")) for each in names),
         "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
     }
+
+
+def _modules(case: Case, names: Iterable[str]) -> Iterator[str]:
+    """What comes before the dot in documented names; else the first word."""
+    for name in names:
+        documented = str(case.wires.get(name, {}).get("name") or name)
+        yield documented.partition("." if "." in documented else "_")[0]
 
 
 def _is_late(case: Case, turn: Turn) -> bool:

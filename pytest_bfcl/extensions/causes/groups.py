@@ -101,10 +101,20 @@ def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tupl
         keys[key] += len(shown)
     merged: defaultdict[Why, list[tuple[Found, Place]]] = defaultdict(list)
     for (key, told), shown in chosen.items():
-        apart = len(shown) >= max(2, 0.1 * keys[key]) or KINDS[key].told == "only one"
+        some = len(shown) >= max(2, 0.1 * keys[key]) and not (key in _AFFIXES and _is_changing(key, chosen))
+        apart = some or KINDS[key].told == "only one"
         other = key.replace("renamed", "other")
         merged[(key, told) if apart else (other, "")] += shown
     return merged
+
+
+_AFFIXES = ("value_prefix", "value_suffix")
+
+
+def _is_changing(key: str, chosen: Mapping[Why, list[tuple[Found, Place]]]) -> bool:
+    """Whether a kind has many parameters, and none in half of its places."""
+    numbers = [len(shown) for (other, _), shown in chosen.items() if other == key]
+    return len(numbers) > 2 * MOST_TOLD and max(numbers) < sum(numbers) / 2
 
 
 def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
@@ -141,7 +151,7 @@ def _exposed(
     mine = {id(place) for _, place in shown}
     if rule is not None:
         every = [pair for (level, _), pairs in by_kind.items() if level == rule.level for pair in pairs]
-        return [(each, place) for each, place in every if id(place) in mine or rule.would_show(place)]
+        return [(each, place) for each, place in every if id(place) in mine or rule.is_missed(place)]
     why = (why[0], why[1] or common_parameter(why[0], shown))
     some = [pair for (level, kind), pairs in by_kind.items() if level in levels and kind in kinds for pair in pairs]
     if "raw" in levels:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.causes.forms import of_forms
 from pytest_bfcl.extensions.causes.lenses import of_lenses
@@ -62,7 +62,8 @@ LEAST_SAID = 12
 """Characters of what was due in two entries from which on two are enough."""
 Made = dict[tuple[int, int], list[Program]]
 """Programs of a place (its id) of one change, and of two."""
-_LEVELS = ("text", "value", "key", "name", "raw", "reply")
+_OF_CALLS = ("value", "key", "name")
+_LEVELS = (*_OF_CALLS, "text", "raw", "reply")
 
 
 class Rule(NamedTuple):
@@ -79,6 +80,12 @@ class Rule(NamedTuple):
         told = foretold(self.program, place)
         return told is not NOTHING and not same(told, place.due, exact=place.exact)
 
+    def is_missed(self, place: Place) -> bool:
+        """Whether it would change what is expected at a place, and something else was said there."""
+        return self.would_show(place) and not (
+            place.right is not NOTHING and equal(foretold(self.program, place), place.right)
+        )
+
 
 def _kinds(hits: Trained) -> frozenset[str]:
     """The kinds of values that a rule is about; what few of them are is an accident."""
@@ -86,8 +93,15 @@ def _kinds(hits: Trained) -> frozenset[str]:
     return frozenset(kind for kind, number in counted.items() if number >= SOME * len(hits))
 
 
-def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Rule]:
-    """Candidates for places that are wrong and not in ``settled`` (ids of places); returns the rules by cause."""
+Turns = set[tuple[int, Any]]
+"""Conversations (ids of `Found`) and turns."""
+
+
+def learn(found: Sequence[Found], settled: set[int], unread: Turns) -> dict[tuple[str, str], Rule]:
+    """Candidates for places that are wrong and not in ``settled`` (ids of places); returns the rules by cause.
+
+    ``unread``: turns whose calls may be misread, so that nothing of them settles the whole text.
+    """
     rules: dict[tuple[str, str], Rule] = {}
     right: defaultdict[str, list[Place]] = defaultdict(list)
     for each in found:
@@ -122,9 +136,10 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             for _, place in hits:
                 place.candidates = (key, *place.candidates)
                 place.fix = place.fix or _whole_again(place)
-            if level == "value" and len(hits) >= NEARLY * wrong:
-                for number, place in hits:  # what is changed in the values is not told of the whole once more
-                    parts[id(found[number])].append(place)
+            if level in _OF_CALLS and len(hits) >= NEARLY * wrong:
+                for number, place in hits:  # what is changed in parts is not told of the whole once more
+                    if (id(found[number]), place.features.get("turn")) not in unread:
+                        parts[id(found[number])].append(place)
             mine = {id(place) for _, place in hits}
             left = [each for each in left if id(each[2]) not in mine]
     return rules

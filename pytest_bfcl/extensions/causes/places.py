@@ -50,6 +50,8 @@ class Place:
     due: Any = None
     said: Any = NOTHING
     of: Context | None = None
+    right: Any = NOTHING
+    """What was said where it counts as right."""
     adds: bool = False
     """Whether the fix adds calls: then it is made last, because positions of calls change."""
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.cause import KINDS, LEAST, ONE_ANSWER, Cause
 from pytest_bfcl.extensions.causes.confined import COVERED, INSIDE, OUTSIDE, Both, Where, confined
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.groups import Group, Why, common_parameter, groups_of, share_of_part
-from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
+from pytest_bfcl.extensions.causes.learning import Rule, Turns, learn, settle
 from pytest_bfcl.extensions.causes.places import NOTHING, Found, Place
 from pytest_bfcl.extensions.causes.prompts import read_prompts, tools_lost
 from pytest_bfcl.extensions.causes.proofs import MOSTLY, WORDS, of_data, of_prompts, proved
@@ -38,6 +37,8 @@ COMMON = 0.05
 """Shares of the places, or of all differences of the same part and of some places, that a habit must reach."""
 SELDOM, OFTEN = 0.03, 15
 """Rare differences in fewer entries than these are slips of any form."""
+_ENDINGS = ("length", "filtered", "overflow")
+"""What replies are stopped by, however seldom."""
 _SLIPS = ("doubled", "refused", "repeated_steps", "empty", "swapped")
 OFTEN_SLIPS = 0.08
 """What models do now and then, and the least share of its places from which on it is no accident."""
@@ -60,7 +61,7 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
         for each, place in group.shown
         if (id(each), place.features.get("turn")) not in unread
     }
-    rules = learn(found, settled)
+    rules = learn(found, settled, unread)
     if rules:
         settle(found, {group.why for _, group in _named(found, rules, arrived)})
         named = _named(found, rules, arrived)
@@ -114,7 +115,7 @@ _UNREAD = ("call_in_text", "no_arguments", "name_same")
 """What is found wrong with calls that were read of a text in an unknown notation."""
 
 
-def _unread(named: Iterable[tuple[Cause, Group]]) -> set[tuple[int, Any]]:
+def _unread(named: Iterable[tuple[Cause, Group]]) -> Turns:
     """Conversations and turns whose texts are read as wholes, also where their calls have other faults."""
     shown = [each for cause, group in named if cause.key in _UNREAD for each in group.shown]
     return {(id(each), place.features.get("turn")) for each, place in shown if each.case.transcript.mode == "prompt"}
@@ -181,6 +182,7 @@ _OF_SOME_CALLS = ("call_missing", "first_only", "last_only", "first_lost", "last
 _ANSWERS_TO_OTHERS = {
     "mixed_up": (*WORDS, "other_function", "reply_learned", *_OF_OTHERS),
     "turn_late": (*WORDS, "earlier_again"),
+    "restarted": (*WORDS, "earlier_again"),
     "first_tool_only": _OF_SOME_CALLS,
 }
 """Replies that belong elsewhere may be words, too, or look like a rule of turns."""
@@ -201,7 +203,8 @@ def _regular(group: Group) -> Cause | None:
     where = confined(exposed, mine, chosen=key == "key_lost" or habit, two=two)
     if isinstance(where, Where) and where.of_words and len(entries) < LEAST:
         where = None
-    if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
+    slips = kind.strength == "sure" and key not in _ENDINGS
+    if slips and where is None and share < SELDOM and len(entries) < OFTEN:
         return None
     if key in _SLIPS and where is None and share < OFTEN_SLIPS:
         return None

@@ -50,7 +50,8 @@ def of_encodings(place: Place) -> Iterator[Program]:
     if isinstance(place.due, str) and isinstance(place.said, str) and place.said != place.due:
         for told, _, undo in ENCODINGS:
             if made_of(undo, place.said) == place.due:
-                yield Program(f"in {told}", lambda p, u=undo: p.said if made_of(u, p.said) == p.due else NOTHING)
+                noun = "with" if told.startswith("backslashes") else "in"
+                yield Program(f"{noun} {told}", lambda p, u=undo: p.said if made_of(u, p.said) == p.due else NOTHING)
 
 
 def of_pieces(place: Place) -> Iterator[Program]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import product
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | N
     text = text[:MOST]
     lost = lost_calls(text, case.entry.all_functions)
     if lost is not None:
-        return lost[0], [_due(call, case) for call in lost[1]]
+        return lost[0], [_typed(_due(call, case), due) for call in lost[1]]
     made = _CALL.search(text)
     known = made is not None and (made[1] in case.wires or made[1].replace(".", "_") in case.wires)
     if made is not None and known and (written := _decoded(made[0].strip(), case)):
@@ -49,6 +50,15 @@ def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | N
     if due and any(_is_told(each, text) for each in due):  # others may have been meant to follow the results
         return OWN, due
     return None
+
+
+def _typed(call: Due, due: Sequence[Due]) -> Due:
+    """A call as it was read; with expected values where those are written alike, as some notations have no types."""
+    for each in due:
+        if each.name == call.name and each.said.keys() == call.said.keys():
+            alike = all(_SCALARS[""](each.said[key]) == _SCALARS[""](value) for key, value in call.said.items())
+            call = replace(call, said=each.said) if alike else call
+    return call
 
 
 def _is_told(due: Due, text: str) -> bool:
