@@ -50,7 +50,7 @@ def unequal(
     elif depth < _DEEPEST and isinstance(said, list) and isinstance(due, list | tuple) and len(said) == len(due) > 0:
         other_order = len(said) > 1 and sorted(map(repr, said)) == sorted(map(repr, due))
         if other_order or due in said:
-            yield Leaf(path, said, due, [])
+            yield Leaf(path, said, due, [Relation("listed")] if said == [due] else [])
         else:
             for number, (one, other) in enumerate(zip(said, due, strict=True)):
                 yield from unequal(one, other, (*path, number), depth + 1, exact=exact)
