@@ -39,6 +39,7 @@ _PARTS = frozenset(
         "empty",
         "turn",
         "category",
+        "group",
     )
 )
 _WORDS = {

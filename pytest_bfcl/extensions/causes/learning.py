@@ -58,6 +58,8 @@ _EVENLY = 0.6180339887
 """Multiples of it, without their whole part, are spread evenly however many are taken: later searches take the same."""
 SOME = 0.05
 """Least share of a kind of values in what a rule foretells."""
+LEAST_OF_LITTLE = 5
+"""Entries that one answer to all, or truth values the wrong way round, must explain."""
 LEAST_SAID = 12
 """Characters of what was due in two entries from which on two are enough."""
 Made = dict[tuple[int, int], list[Program]]
@@ -281,16 +283,21 @@ def _worth(
     return worth * (1 + number / (number + wrongly)), hits
 
 
+_TRUTHS = {"True", "False"}
+
+
 def _holds(hits: Trained, first: set[int]) -> bool:
     """Whether enough is foretold in the entries that it was not learned from."""
     entries = {number for number, _ in hits}
     tested = entries - first
-    meant = {repr(place.due) for _, place in hits}
+    meant, said = {repr(place.due) for _, place in hits}, {repr(place.said) for _, place in hits}
     if not tested or not entries & first:
         return False
-    if len(entries) >= 3 and len(meant) >= 3:
+    if len(said) == 1 or said == meant == _TRUTHS:  # one answer to all, or two, tell little
+        return len(entries) >= LEAST_OF_LITTLE and len(meant) > 1
+    if len(entries) >= 3 and meant == _TRUTHS:  # there are no more of them
         return True
-    if len(entries) >= 3 and meant == {"True", "False"}:  # there are no more of them
+    if len(entries) >= 3 and len(meant) >= 3:
         return True
     return len(meant) >= 2 and sum(map(len, meant)) >= LEAST_SAID
 
