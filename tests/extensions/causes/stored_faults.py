@@ -171,6 +171,58 @@ def _last_arguments_lost(lines: Stored) -> Stored:
     return [one if one["category"] == "parallel_multiple" else line for one, line in zip(bent, lines, strict=True)]
 
 
+def _wrong(rng: random.Random, value: Any) -> Any:
+    """A value that a model might take for another."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return rng.choice([value + 1, value - 1, value * 2, value + rng.randint(2, 30), 0])
+    if isinstance(value, list):
+        return rng.choice([value[:-1], value + value[:1], value[::-1], []])
+    if isinstance(value, dict):
+        return dict([*value.items()][:-1])
+    cut = rng.randrange(1, max(2, len(value)))
+    return rng.choice(
+        ["Paris", "unknown", f"{value} two", value[:cut], value.title() + "!", f"the {value}", value[cut:]]
+    )
+
+
+def _mistake(rng: random.Random, made: list[Call]) -> Any:
+    """A reply with one mistake of any kind."""
+    kind, made = rng.randrange(12), [dict(each) for each in made]
+    call = rng.choice(made)
+    given = json.loads(call["arguments"])
+    key = rng.choice([*given]) if given else ""
+    if kind < 5 and given:
+        given[key] = _wrong(rng, given[key])
+    elif kind == 5 and given:
+        given[f"{key}{rng.choice(['s', '_name', '_id'])}"] = given.pop(key)
+    elif kind == 6 and given:
+        del given[key]
+    elif kind == 7:
+        given[rng.choice(["unit", "format", "limit", "mode"])] = rng.choice(["x", 1, True])
+    elif kind == 8:
+        call["name"] += rng.choice(["_all", "2", "_v2", "s"])
+    elif kind == 9:
+        return f"{rng.choice(['Sure', 'I think so', 'Which one', 'It is done'])}: {rng.randrange(99)}?"
+    else:
+        return made * 2 if kind == 10 else made[1:] or ""
+    call["arguments"] = json.dumps(given)
+    return made
+
+
+def noise(lines: Stored, seed: int) -> Stored:
+    """Mistakes without a system in some replies."""
+    rng, share = random.Random(seed), (0.08, 0.15, 0.25, 0.35)[seed % 4]
+
+    def change(said: Any) -> Any:
+        if isinstance(said, list) and said and isinstance(said[0], dict):
+            return _mistake(rng, said) if rng.random() < share else said
+        return [change(each) for each in said] if isinstance(said, list) else said
+
+    return [{**line, "output": change(line["output"])} for line in lines]
+
+
 IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "lines shifted": (_shifted, ("mixed_up",)),
     "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut", "raw_learned")),

@@ -21,7 +21,7 @@ from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault, numbers, o
 from tests.extensions.causes.faulty_server import FaultyServer, serving
 from tests.extensions.causes.further_faults import FURTHER
 from tests.extensions.causes.learned_faults import LEARNED, MIXED
-from tests.extensions.causes.stored_faults import IN_FILES
+from tests.extensions.causes.stored_faults import IN_FILES, noise
 
 IN_THE_FAST_TIER = {"last argument lost", "json cut", "noise", MIXED[1]}
 ALL = [
@@ -101,6 +101,16 @@ def test_what_happened_to_a_file_is_named(name: str, right_lines: list[dict[str,
     stored = tmp_path / "stored.jsonl"
     stored.write_text("".join(json.dumps(line) + "\n" for line in change(right_lines)))
     check(Fault(lambda said: None, causes), rows_of(stored))
+
+
+@pytest.mark.slow
+def test_hardly_any_noise_gets_a_name(right_lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    named = []
+    for seed in range(24):
+        stored = tmp_path / f"{seed}.jsonl"
+        stored.write_text("".join(json.dumps(line) + "\n" for line in noise(right_lines, seed)))
+        named += [(seed, row["title"]) for row in rows_of(stored) if row["cause"] != "unexplained"]
+    assert len(named) <= 1, named
 
 
 @pytest.mark.slow
