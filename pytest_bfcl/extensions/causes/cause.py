@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import Case
 from pytest_bfcl.extensions.causes.confined import Both, Where
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.table import find_decoder
 
 Whose = Literal["server", "template", "parser", "model", "data", "unknown"]
 Strength = Literal["sure", "habit", "loose"]
@@ -82,7 +84,7 @@ class Cause:
     def _of_one_argument(self) -> bool:
         """Whether only one argument is affected, as by a model that misreads its description."""
         where = self.where.first if isinstance(self.where, Both) else self.where
-        return where is not None and where.feature in ("argument", "word")
+        return where is not None and where.feature == "argument"
 
     @property
     def whose(self) -> str:
@@ -116,8 +118,9 @@ class Cause:
         title = self.kind.title
         if not self.told and self.key != "name_same":
             title = re.sub(r" \({told}\)| after {told}", "", title).replace("`{told}`", "a changing text")
+        told = _described(self.told) if self.key in _OF_NOTATIONS else self.told
         title = _TEXTS.sub(_SUBJECTS.get(self.level, "texts"), title)
-        text = title.format(told=self.told or "changing ones")
+        text = title.format(told=told or "changing ones")
         return f"{text}, only {self.where}" if self.where is not None else text
 
 
@@ -127,6 +130,17 @@ _OF_SHAPES = re.compile(r"lists|objects|always|values are inside|their position"
 """Rules of values that readers of calls make; others are of what is between them and the model."""
 _TEXTS = re.compile(r"^texts\b")
 _SUBJECTS = {"name": "names of functions", "key": "names of arguments"}
+
+
+_OF_NOTATIONS = ("call_in_text", "call_in_thoughts", "text_notation")
+
+
+def _described(notation: str) -> str:
+    """A notation by name, with its signs if it is a served one."""
+    try:
+        return f"{notation}, {find_decoder(notation).what.partition(': ')[0]}"
+    except UsageError:
+        return notation
 
 
 def least_entries(key: str) -> int:

@@ -263,6 +263,7 @@ def _proof(cause: Cause) -> str:
     told = f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
     share = cause.shown / max(1, cause.exposed)
     whole = cause.key in _OF_REPLIES or cause.key.startswith(("name_", "json_", "raw_"))
+    whole = whole and not (cause.key == "mixed_up" and cause.told)  # which of them is told already
     if cause.where is None and whole and SOME_REPLICAS[0] <= share <= SOME_REPLICAS[1]:
         told += f", about one in {round(1 / share)}"
     return f"{told}; {len(cause.together)} entries more, with another cause" if cause.together else told
@@ -272,6 +273,8 @@ def _advice(kind: str, asked: ModelFingerprint | None, told: str = "", mode: str
     """What to change: the first advice that the run did not have; of lines without a run only the ``mode`` is known."""
     options = NEXT[kind]
     if asked is None:
+        options = (f"--decoder {_decoder(told)}",) if kind == "decoder" and _decoder(told) else options
+        options = tuple(option for option in options if option != "--decoder auto")
         return next((each for each in options if each not in (f"--mode {mode}", *_STREAMED)), "--repeat 3")
     name = asked.model.partition(":")[2].rpartition("@")[0]
     if told and kind == "decoder" and (found := _decoder(told)) not in (None, asked.decoder):
@@ -286,7 +289,7 @@ def _advice(kind: str, asked: ModelFingerprint | None, told: str = "", mode: str
     for option in options:
         name, _, value = option.partition(" ")
         if name == "--param":
-            parameter, _, value = value.partition("=")
+            parameter, _, value = value.strip("'").partition("=")
             had[name] = str(asked.parameters.get(parameter)).lower()
         if had.get(name) != value and _STREAMED.get(name) != asked.stream:
             return option

@@ -117,17 +117,18 @@ class Elsewhere:
         said = _conversation(made)
         return next(iter(self._whole.get(said, ())), "") if said != _expected(case) else ""
 
-    def whose(self, case: Case, turn: Turn) -> str:
-        """Which reply of another request it is, if that is known."""
-        if self._said[_said(turn)] >= AGAIN:
-            return "the same one again and again"
+    def whose(self, case: Case, turn: Turn) -> Iterator[str]:
+        """What may be said of the other request whose reply it is; empty where nothing is known."""
         answer = _answer((call.name, call.given) for call in turn.steps[0])
         others = [other for _, other in self._answers.get(answer or "", ())]
         orders = {other.order - case.order for other in others}
-        if orders & {1, -1}:
-            return "that of the next entry" if 1 in orders else "that of the entry before"
-        alike = any(other.wires.keys() == case.wires.keys() for other in others)
-        return "those of entries with the same tools" if alike else ""
+        known = (
+            (self._said[_said(turn)] >= AGAIN, "the same one again and again"),
+            (1 in orders, "that of the next entry"),
+            (-1 in orders and 1 not in orders, "that of the entry before"),
+            (any(other.wires.keys() == case.wires.keys() for other in others), "those of entries with the same tools"),
+        )
+        yield from [told for holds, told in known if holds] or [""]
 
     def has(self, case: Case, turn: Turn) -> bool:
         """Whether wrong calls of a turn belong to another request, in a run where that recurs.
@@ -227,7 +228,8 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         elif made and (calls := joined_calls(case, made, turn.due)):
             found.places.append(Place("reply", "", about, (("calls_joined", ""),), restore(number, calls)))
         elif made and not case.passed and elsewhere.has(case, turn):
-            found.places.append(_reply(turn, number, about, ("mixed_up", elsewhere.whose(case, turn))))
+            why = tuple(("mixed_up", told) for told in elsewhere.whose(case, turn))
+            found.places.append(_reply(turn, number, about, *why))
         elif (inside := calls_inside(case, made)) is not None:
             told, calls = inside
             found.places.append(Place("reply", "", about, (("call_inside", told),), restore(number, calls)))

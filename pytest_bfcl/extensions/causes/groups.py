@@ -173,7 +173,8 @@ def share_of_part(group: Group) -> float:
     if group.levels & {"reply", "undue", "extra", "name"}:  # parts that have one kind only
         return 0.0
     shown = sum(not each.case.passed for each, _ in group.shown)
-    least = LEAST_SURE if group.why[0].endswith("_learned") else LEAST_PLACES
+    simple = all(place.level == "value" and place.kind != "text" for _, place in group.shown)
+    least = LEAST_SURE if group.why[0].endswith("_learned") and not simple else LEAST_PLACES
     return shown / max(1, group.alike) if shown >= least else 0.0
 
 

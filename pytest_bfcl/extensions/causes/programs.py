@@ -276,8 +276,13 @@ def _up_to(text: str, sign: str) -> Any:
 
 
 def _or_read(place: Place, text: Any) -> Any:
-    """A text of arguments, as the object that was read of it where one was."""
-    return json.loads(text) if isinstance(place.said, dict) and isinstance(text, str) else text
+    """A text of arguments, as the object that would be read of it where one was read."""
+    if not isinstance(place.said, dict) or not isinstance(text, str):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def of_split(places: Sequence[Place]) -> Iterator[Program]:

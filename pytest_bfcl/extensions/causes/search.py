@@ -40,6 +40,8 @@ SELDOM, OFTEN = 0.03, 15
 _ENDINGS = ("length", "filtered", "overflow")
 """What replies are stopped by, however seldom."""
 _SLIPS = ("doubled", "refused", "repeated_steps", "empty", "swapped")
+_OF_TYPES = ("as a list of one", "as texts", "as a number", "as a whole number", "as decimals")
+"""Rules of values that are slips where they are rare."""
 OFTEN_SLIPS = 0.08
 """What models do now and then, and the least share of its places from which on it is no accident."""
 
@@ -138,11 +140,12 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
         if cause is not None:
             named.append((_renamed(cause, group, arrived), group))
     for key, others in _ANSWERS_TO_OTHERS.items():
-        other = next((group for cause, group in named if cause.key == key), None)
-        if other is not None:
+        cause, other = next(((cause, group) for cause, group in named if cause.key == key), (None, None))
+        if cause is not None and other is not None:
             words = [group for group in groups if group.why[0] in others]
             words = [group for group in words if key != "first_tool_only" or _later(group)]
             other.shown.extend(each for group in words for each in group.shown)
+            cause.shown = len(other.shown)
             named = [(cause, group) for cause, group in named if group not in words]
     if any(cause.key in WORDS and cause.where is None and _is_common(cause, MOSTLY) for cause, _ in named):
         named = [(cause, group) for cause, group in named if cause.key != "text_learned" or _is_common(cause, RULE)]
@@ -217,6 +220,8 @@ def _regular(group: Group) -> Cause | None:
     ):
         return None
     if told.startswith("one for another") and share < RULE:
+        return None
+    if key == "value_learned" and where is None and share < COMMON and told.endswith(_OF_TYPES):
         return None
     by_chance = where is None or (isinstance(where, Where) and where.of_words and key != "raw_learned")
     if key in _OF_WHOLES and by_chance and share < OF_WHOLES:

@@ -173,7 +173,7 @@ def test_the_next_step_of_a_file_names_its_entries(
     assert cli.main(["explain", str(stored), "--data", "bundled"]) == 0
     (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next, ")]
     first, _, second = told.removeprefix("next, name_prefix: ").partition(" > ids.txt; ")
-    assert second == "pytest-bfcl run --model PROVIDER:MODEL --ids ids.txt --decoder auto --data bundled"
+    assert second == "pytest-bfcl run --model PROVIDER:MODEL --ids ids.txt --mode prompt --data bundled"
     assert cli.main(shlex.split(first)[1:]) == 0
     assert "simple_python_0" in capsys.readouterr().out.splitlines()
 
