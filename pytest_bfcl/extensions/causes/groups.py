@@ -38,6 +38,11 @@ class Group(NamedTuple):
     """Differences in the same parts of failed entries, of this cause or not."""
 
     @property
+    def is_simple(self) -> bool:
+        """Whether only numbers, truth values, lists or objects differ, which have few forms to be wrong in."""
+        return all(place.level == "value" and place.kind != "text" for _, place in self.shown)
+
+    @property
     def levels(self) -> set[str]:
         """The parts of calls that have the difference."""
         return {place.level for _, place in self.shown}
@@ -173,8 +178,7 @@ def share_of_part(group: Group) -> float:
     if group.levels & {"reply", "undue", "extra", "name"}:  # parts that have one kind only
         return 0.0
     shown = sum(not each.case.passed for each, _ in group.shown)
-    simple = all(place.level == "value" and place.kind != "text" for _, place in group.shown)
-    least = LEAST_SURE if group.why[0].endswith("_learned") and not simple else LEAST_PLACES
+    least = LEAST_SURE if group.why[0].endswith("_learned") and not group.is_simple else LEAST_PLACES
     return shown / max(1, group.alike) if shown >= least else 0.0
 
 

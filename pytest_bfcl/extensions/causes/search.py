@@ -221,7 +221,8 @@ def _regular(group: Group) -> Cause | None:
         return None
     if told.startswith("one for another") and share < RULE:
         return None
-    if key == "value_learned" and where is None and share < COMMON and told.endswith(_OF_TYPES):
+    by_accident = told.endswith(_OF_TYPES) or group.is_simple
+    if key == "value_learned" and where is None and share < COMMON and by_accident:
         return None
     by_chance = where is None or (isinstance(where, Where) and where.of_words and key != "raw_learned")
     if key in _OF_WHOLES and by_chance and share < OF_WHOLES:
