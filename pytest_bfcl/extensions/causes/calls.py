@@ -54,7 +54,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "bare": not due.said}
-        here |= {**shapes_of([due]), "functions": frozenset((due.name,)), "modules": about["modules"]}
+        here |= {**shapes_of([due]), "functions": frozenset((due.name,)), "modules": modules_of(case, [due.name])}
         here["signs of call"] = signs_of(value for value in due.said.values() if isinstance(value, str))
         here["names"] = len({each.name for each in turn.due})
         here["nth of function"] = sum(each.name == due.name for each in case.before(number, due_at))
@@ -120,6 +120,12 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)
         if inner is not None:
             yield from of_arguments(of, inner, at, here)
+
+
+def modules_of(case: Case, names: list[str]) -> frozenset[str]:
+    """What comes before the dot in the documented names of functions; else the first words."""
+    documented = [str(case.wires.get(name, {}).get("name") or name) for name in names]
+    return frozenset(each.partition("." if "." in each else "_")[0] for each in documented)
 
 
 def shapes_of(due: list[Due]) -> Features:

@@ -25,7 +25,7 @@ LEAST_SURE, LEAST = 2, 3
 """Entries that must agree before a cause is named."""
 ONE_ANSWER = 8
 """This number of replies with equal words is one answer to everything, which no model gives."""
-ALWAYS, LEAST_PLACES, LEAST_INSIDE = 0.9, 5, 8
+ALWAYS, LEAST_PLACES, LEAST_OF_SOME = 0.9, 5, 8
 """Share and number of its places in which a rule has no exceptions; the number for one that is not everywhere."""
 
 
@@ -77,7 +77,7 @@ class Cause:
     @property
     def is_regular(self) -> bool:
         """Whether it is a rule without exceptions, which no model keeps to."""
-        least, places = (LEAST_INSIDE, self.inside) if self.where is not None else (LEAST_PLACES, self.exposed)
+        least, places = (LEAST_OF_SOME, self.inside) if self.where is not None else (LEAST_PLACES, self.exposed)
         return not self._of_one_argument and self.shown >= max(ALWAYS * places, least)
 
     @property

@@ -18,6 +18,7 @@ from pytest_bfcl.extensions.causes.calls import (
     calls_inside,
     is_earlier,
     joined_calls,
+    modules_of,
     of_calls,
     shapes_of,
     strange_call,
@@ -370,7 +371,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
     return {
         "due": len(turn.due),
         "functions": frozenset(names),
-        "modules": frozenset(_modules(case, names)),
+        "modules": modules_of(case, names),
         "one function": len(turn.due) > 1 and len(set(names)) == 1,
         "arguments": max((len(due.said) for due in turn.due), default=0),
         "bare call": any(not due.said for due in turn.due),
@@ -385,13 +386,6 @@ def _of_due(case: Case, turn: Turn) -> Features:
         "dotted": any("." in str(case.wires.get(each, {}).get("name")) for each in names),
         "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
     }
-
-
-def _modules(case: Case, names: Iterable[str]) -> Iterator[str]:
-    """What comes before the dot in documented names; else the first word."""
-    for name in names:
-        documented = str(case.wires.get(name, {}).get("name") or name)
-        yield documented.partition("." if "." in documented else "_")[0]
 
 
 def _is_late(case: Case, turn: Turn) -> bool:

@@ -38,6 +38,11 @@ class Group(NamedTuple):
     """Differences in the same parts of failed entries, of this cause or not."""
 
     @property
+    def share(self) -> float:
+        """The share of its possible places."""
+        return len(self.shown) / max(1, len(self.exposed))
+
+    @property
     def is_simple(self) -> bool:
         """Whether only numbers, truth values, lists or objects differ, which have few forms to be wrong in."""
         return all(place.level == "value" and place.kind != "text" for _, place in self.shown)

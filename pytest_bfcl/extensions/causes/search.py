@@ -196,40 +196,21 @@ def _regular(group: Group) -> Cause | None:
     key, told = group.why
     kind = KINDS[key]
     failed = [(each, place) for each, place in group.shown if not each.case.passed]
-    entries = {id(each.case) for each, _ in failed}
-    share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
+    share, habit = group.share, kind.strength == "habit"
     mine = {id(place) for _, place in group.shown}
     two = key == "key_lost" or (kind.strength != "loose" and not kind.vague and share < MOSTLY and key != "raw_learned")
     exposed = group.exposed
     if key in _OF_WHOLES and share >= RULE:
         exposed = [(each, place) for each, place in exposed if id(place) in mine or not _is_other(place)]
     where = confined(exposed, mine, chosen=key == "key_lost" or habit, two=two)
-    if isinstance(where, Where) and where.of_words and len(entries) < LEAST:
-        where = None
-    slips = kind.strength == "sure" and key not in _ENDINGS
-    if slips and where is None and share < SELDOM and len(entries) < OFTEN:
-        return None
-    if key in _SLIPS and where is None and share < OFTEN_SLIPS:
-        return None
-    if (
-        kind.told != "only one"
-        and key != "key_renamed"
-        and where is None
-        and share < COMMON
-        and group.levels <= _OF_ARGUMENTS
-    ):
-        return None
+    entries = len({id(each.case) for each, _ in failed})
+    of_words = isinstance(where, Where) and where.of_words
+    where = None if of_words and entries < LEAST else where
     if told.startswith("one for another") and share < RULE:
         return None
-    by_accident = told.endswith(_OF_TYPES) or group.is_simple
-    if key == "value_learned" and where is None and share < COMMON and by_accident:
+    if key in _OF_WHOLES and share < OF_WHOLES and (where is None or (of_words and key != "raw_learned")):
         return None
-    by_chance = where is None or (isinstance(where, Where) and where.of_words and key != "raw_learned")
-    if key in _OF_WHOLES and by_chance and share < OF_WHOLES:
-        return None
-    if key.endswith("_learned") and where is None and share < COMMON and share_of_part(group) < RULE:
-        return None
-    if key == "key_extra" and where is None and share < COMMON:
+    if where is None and _is_accident(group, entries):
         return None
     common = not kind.vague or bool(told or common_parameter(key, failed))
     recurs = share >= MOSTLY or where is not None or (common and share_of_part(group) >= RULE)
@@ -244,6 +225,23 @@ def _regular(group: Group) -> Cause | None:
     inside = sum(where.holds(place.features) for _, place in exposed) if where is not None else 0
     level = min(group.levels) if len(group.levels) == 1 else ""
     return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where, inside=inside, level=level)
+
+
+def _is_accident(group: Group, entries: int) -> bool:
+    """Whether differences that are not of one kind of place are so few that they may be slips; ``entries`` failed."""
+    key, told = group.why
+    if KINDS[key].strength == "sure" and key not in _ENDINGS and group.share < SELDOM and entries < OFTEN:
+        return True
+    if key in _SLIPS:
+        return group.share < OFTEN_SLIPS
+    if group.share >= COMMON:
+        return False
+    if key == "value_learned" and (told.endswith(_OF_TYPES) or group.is_simple):
+        return True
+    if key.endswith("_learned"):
+        return share_of_part(group) < RULE
+    of_arguments = KINDS[key].told != "only one" and key != "key_renamed" and group.levels <= _OF_ARGUMENTS
+    return of_arguments or key == "key_extra"
 
 
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
