@@ -44,6 +44,7 @@ _PARTS = frozenset(
 )
 _WORDS = {
     "category": "in the category {value}",
+    "argument": "those named {value}",
     "functions": "where {value} is due",
     "modules": "where functions of {value} are due",
     "added tool": "where a tool is due that is added in that turn",
@@ -101,7 +102,6 @@ _WORDS = {
     "number": "numbers {above} {value}",
     "later half": "where the later half of the tools is due",
     "type": "those of type {value}",
-    "argument": "those named {value}",
     "word": "those whose names end in `{value}`",
     "capitals": "texts in capitals",
     "begins": "texts that begin with {value}",
@@ -466,6 +466,7 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "date_order": lambda place: _DATE.search(str(place.due)) is not None,
     "date_format": lambda place: re.search(r"\d\D\d", str(place.due)) is not None,
     "elided": lambda place: bool(place.features.get("as before")),
+    "unlisted": lambda place: place.features.get("elements") == 1,
     "enum_first": lambda place: place.features.get("enum") is True and not place.features.get("first of enum"),
     "zeros": lambda place: bool(place.features.get("digits")),
     "json_cut": has_arguments,

@@ -77,10 +77,7 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     causes += proved([each for each in found if id(each.case) not in by_prompts], named)
     explained = _explained(causes)
     causes += of_data([case for case in known if id(case) not in explained])
-    of_turns = any(each.key == "reply_learned" and each.told.startswith(("turns", "all calls")) for each in causes)
-    causes = [
-        each for each in causes if each.entries or (each.together and not (of_turns and each.key in _ALSO_OF_TURNS))
-    ]
+    causes = [each for each in causes if each.entries or each.together]
     explained = _explained(causes)
     left = [case for case in known if not case.passed and id(case) not in explained]
     return sorted(_joined(causes), key=lambda each: (-len(each.entries), -len(each.together))), left
@@ -149,6 +146,8 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
             named = [(cause, group) for cause, group in named if group not in words]
     if any(cause.key in WORDS and cause.where is None and _is_common(cause, MOSTLY) for cause, _ in named):
         named = [(cause, group) for cause, group in named if cause.key != "text_learned" or _is_common(cause, RULE)]
+    if any(cause.key == "reply_learned" and cause.told.startswith(("turns", "all calls")) for cause, _ in named):
+        named = [(cause, group) for cause, group in named if cause.key not in _ALSO_OF_TURNS]
     return named
 
 
