@@ -13,6 +13,32 @@ from contextlib import contextmanager
 THRESHOLDS = (500_000, 50, 100)
 
 
+class Leftovers:
+    """What the runs of a process left in cycles.
+
+    Freezing sets Python's counts back, so that in a process of many runs no search of everything would ever be due.
+    """
+
+    def __init__(self) -> None:
+        self._kept: int | None = None
+
+    def seek(self) -> None:
+        """After a freeze: search everything when there is a quarter more than after the last search, Python's own rule.
+
+        Before the first run of a process nothing is left over; before the second all of it is searched.
+        """
+        if self._kept is None:
+            self._kept = 0
+        elif gc.get_freeze_count() * 4 > self._kept * 5:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._kept = gc.get_freeze_count()
+
+
+_leftovers = Leftovers()
+
+
 @contextmanager
 def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
     """The collector's thresholds for a run; afterwards the old ones apply again. A collector switched off stays off.
@@ -24,6 +50,8 @@ def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
         return
     before = gc.get_threshold()
     gc.freeze()
+    if not to_the_end:
+        _leftovers.seek()
     gc.set_threshold(*THRESHOLDS)
     try:
         yield

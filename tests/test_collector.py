@@ -3,16 +3,19 @@
 import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 
 import pytest
 
-from pytest_bfcl.collector import fewer_collections, no_collections
+from pytest_bfcl import collector
+from pytest_bfcl.collector import Leftovers, fewer_collections, no_collections
 
 
 @pytest.fixture(autouse=True)
-def _thawed() -> Iterator[None]:
-    """As in a process that froze nothing; what the suite froze is frozen again."""
+def _thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a process without a run that froze nothing; what the suite froze is frozen again."""
+    monkeypatch.setattr(collector, "_leftovers", Leftovers())
     gc.unfreeze()
     yield
     gc.freeze()
@@ -51,6 +54,42 @@ def test_what_a_run_made_is_not_searched_when_it_ends() -> None:
         assert not searched
     finally:
         gc.callbacks.remove(count)
+
+
+class Knot:
+    """An object that only the collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+kept: list[list[int]] = []
+
+
+def left_by_a_run(beside: int = 0) -> weakref.ref[Knot]:
+    """A cycle that a run leaves, in a program that has ``beside`` more objects."""
+    with fewer_collections():
+        knot = weakref.ref(Knot())
+    kept.extend([number] for number in range(beside))
+    return knot
+
+
+def test_what_many_runs_leave_in_cycles_does_not_pile_up() -> None:
+    """A search before the second run, then whenever there is a quarter more."""
+    gc.collect()
+    try:
+        first = left_by_a_run()
+        assert first() is not None
+        second = left_by_a_run()
+        assert first() is None
+        third = left_by_a_run(beside=len(gc.get_objects()) // 4 + 10_000)
+        assert second() is not None
+        assert third() is not None
+        left_by_a_run()
+        assert second() is None
+        assert third() is None
+    finally:
+        kept.clear()
 
 
 def test_nothing_is_collected_while_modules_load() -> None:
