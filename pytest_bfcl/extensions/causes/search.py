@@ -77,6 +77,7 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     causes += proved([each for each in found if id(each.case) not in by_prompts], named)
     explained = _explained(causes)
     causes += of_data([case for case in known if id(case) not in explained])
+    _of_turns(causes)
     causes = [each for each in causes if each.entries or each.together]
     explained = _explained(causes)
     left = [case for case in known if not case.passed and id(case) not in explained]
@@ -108,6 +109,18 @@ def _explained(causes: Iterable[Cause]) -> set[int]:
 
 _ALSO_OF_TURNS = ("turn_late", "restarted", "earlier_again", "empty", "words")
 """What turns that have changed their places look like, one by one."""
+
+
+def _of_turns(causes: Sequence[Cause]) -> None:
+    """Conversations whose turns have changed their places are of that cause; single turns may look like another."""
+    changed = next((c for c in causes if c.key == "reply_learned" and c.told.startswith(("turns", "all calls"))), None)
+    for each in causes if changed is not None else ():
+        if changed is not None and each.key in _ALSO_OF_TURNS:
+            moved = [case for case in each.entries if case.entry.row.multi_step]
+            changed.entries += moved
+            changed.together = [case for case in changed.together if case not in moved]
+            each.entries = [case for case in each.entries if case not in moved]
+            each.together = [case for case in each.together if not case.entry.row.multi_step]
 
 
 _UNREAD = ("call_in_text", "no_arguments", "name_same")
@@ -146,8 +159,6 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule], arrived: frozenset
             named = [(cause, group) for cause, group in named if group not in words]
     if any(cause.key in WORDS and cause.where is None and _is_common(cause, MOSTLY) for cause, _ in named):
         named = [(cause, group) for cause, group in named if cause.key != "text_learned" or _is_common(cause, RULE)]
-    if any(cause.key == "reply_learned" and cause.told.startswith(("turns", "all calls")) for cause, _ in named):
-        named = [(cause, group) for cause, group in named if cause.key not in _ALSO_OF_TURNS]
     return named
 
 
