@@ -84,9 +84,9 @@ class Cause:
     def _of_one_argument(self) -> bool:
         """Whether only one argument or function is affected, as by a model that misreads its description."""
         where = self.where.first if isinstance(self.where, Both) else self.where
-        return where is not None and (
-            where.feature == "argument" or (where.feature, len(where.value)) == ("functions", 1)
-        )
+        if where is None or where.feature == "argument":
+            return where is not None
+        return where.feature == "functions" and len(where.value) == 1
 
     @property
     def whose(self) -> str:

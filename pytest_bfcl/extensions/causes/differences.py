@@ -256,7 +256,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             keys = {key for key, _ in place.candidates}
             if "extra_call" not in keys and not _OF_FORCED.isdisjoint(keys):
                 place.candidates = (("forced", ""), *place.candidates)
-    if found.differences and all(why == _NOT_ASKED for place in found.differences for why in place.candidates):
+    if _ends_early(found):
         missing = len(case.turns) - len(case.transcript.turns)
         for place in found.differences:  # of right turns
             place.candidates = (("turns_missing", f"{missing} of each" if missing > 0 else ""),)
@@ -271,6 +271,14 @@ def _is_cut_short(case: Case, turn: Turn, number: int) -> bool:
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
     made = [(call.name, call.given) for step in turn.steps for call in step]
     return any(step.reply.problem == "length" for step in steps) and made != _told(turn)
+
+
+def _ends_early(found: Found) -> bool:
+    """Whether a conversation lacks only its last turns."""
+    wrong = {place.features["turn"] for place in found.differences}
+    right = {place.features["turn"] for place in found.places if place.level == "reply"} - wrong
+    unasked = all(why == _NOT_ASKED for place in found.differences for why in place.candidates)
+    return bool(wrong) and unasked and max(right, default=-1) < min(wrong)
 
 
 _NOT_ASKED = ("not_asked", "")
