@@ -37,7 +37,7 @@ def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> 
             "kind": _kind_word(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
             "numeric": isinstance(due.said[key], int | float) and not isinstance(due.said[key], bool),
             "argument": key, "word": _last_word(key), "alone": len(keys) == 1, "empty": not due.said[key],
-            "default": _word(properties.get(key), "default") == due.said[key],
+            "default": _is_default(properties.get(key), due.said[key]),
             "words of name": _words_of(key),
             "first of enum": _is_first(properties.get(key), due.said[key]),
             "as before": any(key in each.said and each.said[key] == due.said[key] for each in before),
@@ -94,7 +94,7 @@ def _without_any(of: Context, at: At) -> str:
     """The kind of a call that has no arguments: those of a text may be there without names."""
     turn, step, _ = at
     said = of.case.transcript.turns[turn].steps[step].reply
-    unnamed = re.search(rf"\b{re.escape(of.due.name)}\(\s*[^\s)=]+[^=]*?\)", said.text or "")
+    unnamed = re.search(rf"\b{re.escape(of.due.name)}\(\s*[^\s)=][^)=]*\)", (said.text or "")[:MOST])
     return "positional" if unnamed and not said.tool_calls else "no_arguments"
 
 
@@ -139,12 +139,16 @@ def _filled(value: object, schema: object, key: str) -> str:
         return "their own names"
     if _is_first(schema, value):
         return "the first of their enums"
-    return "the schema's defaults" if isinstance(schema, dict) and schema.get("default") == value else ""
+    return "the schema's defaults" if _is_default(schema, value) else ""
 
 
 def _is_first(schema: object, value: object) -> bool:
     known = _word(schema, "enum")
     return isinstance(known, list) and known[:1] == [value]
+
+
+def _is_default(schema: object, value: object) -> bool:
+    return isinstance(schema, dict) and "default" in schema and bool(schema["default"] == value)
 
 
 def _last_word(name: str) -> str:
@@ -250,9 +254,12 @@ def _of_text(value: Any) -> Features:
     }  # fmt: skip
 
 
+_SIGN = re.compile(r"[^\w ]|_")
+
+
 def signs_of(texts: Iterable[str]) -> frozenset[str]:
     """The signs in texts that are no letters, digits or plain blanks."""
-    return frozenset(each for text in texts for each in text[:MOST] if not each.isalnum() and each != " ")
+    return frozenset(each for text in texts for each in _SIGN.findall(text[:MOST]))
 
 
 _MIXED = re.compile(r"(?=.{0,200}\d)(?=.{0,200}[^\W\d_])[\w#.:/-]{1,200}")

@@ -82,10 +82,9 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
             relation, inner = Relation(whole_again[0]), whole_again[1]
         wrapper = wrapper_of(case, due, inner)
         others = [each.said for each in turn.due if each is not due]
-        cut = any(text.startswith(call.raw) for text in written(due.said))
-        if relation is not None and relation.key == "repeating" and cut:  # a number may repeat its digits
-            relation = Relation("json_cut")
         if relation is not None:
+            if relation.key == "repeating" and any(text.startswith(call.raw) for text in written(due.said)):
+                relation = Relation("json_cut")  # a number may repeat its digits
             if relation.key == "json_cut":  # what was cut off cannot be known from the rest
                 relation = relation if is_beginning(inner or {}, due) else Relation("json_broken")
                 inner = None
@@ -124,8 +123,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
 
 def modules_of(case: Case, names: list[str]) -> frozenset[str]:
     """What comes before the dot in the documented names of functions; else the first words."""
-    documented = [str(case.wires.get(name, {}).get("name") or name) for name in names]
-    return frozenset(each.partition("." if "." in each else "_")[0] for each in documented)
+    return frozenset(each.partition("." if "." in each else "_")[0] for each in map(case.documented, names))
 
 
 def shapes_of(due: list[Due]) -> Features:

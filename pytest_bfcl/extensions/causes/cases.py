@@ -161,6 +161,10 @@ class Case:
         """A documented name in its sent form."""
         return wire_name(name) if self.transcript.underscore_names else name
 
+    def documented(self, name: str) -> str:
+        """The name in the documents of a sent one; an unknown one as it is."""
+        return str(self.wires.get(name, {}).get("name") or name)
+
     def schema(self, name: str) -> Fields:
         """The parameters of a function; empty for an unknown one."""
         found = self.wires.get(name, {}).get("parameters")

@@ -38,6 +38,10 @@ class Kind(NamedTuple):
     vague: bool = False
     """Whether it only says what kind of part is wrong: a rule that foretells what is said counts more (`learning`)."""
     next: str = "again"
+    always: Whose | Literal[""] = ""
+    """Whose it is where it is a rule without exceptions."""
+    of_one: Whose | Literal[""] = ""
+    """Whose it is where one argument or function is affected."""
     told: Literal["if one", "apart", "only one"] = "if one"
     """Use of the parameter: named if nearly all are equal; or each value is a cause, and single ones are one changing
     cause; or each value is always a cause."""
@@ -93,16 +97,12 @@ class Cause:
         """Whose it is."""
         if self.key == "words" and self.told and self.shown >= ONE_ANSWER:
             return "server"
-        if self.key.endswith("_learned") and _CUT.match(self.told):
+        if self.kind.of_one and self._of_one_argument:
+            return self.kind.of_one
+        if self.kind.always and self.is_regular:
+            return "parser" if _OF_SHAPES.match(self.told) else self.kind.always
+        if self.key.endswith("_learned") and _OF_SERVERS.match(self.told):
             return "server"
-        if self.key == "value_learned" and self.is_regular:
-            return "parser" if _OF_SHAPES.match(self.told) else "server"
-        if self.key == "defaults" and self.is_regular:
-            return "server"
-        if self.key == "reply_learned" and self.told.startswith(("turns", "all calls", "calls come")):
-            return "server"
-        if self.key in _OF_VALUES and self._of_one_argument:
-            return "model"
         if self.key == "key_lost" and isinstance(self.where, Where) and self.where.feature == "optional":
             return "model"
         return self.kind.whose
@@ -126,8 +126,8 @@ class Cause:
         return f"{text}, only {self.where}" if self.where is not None else text
 
 
-_OF_VALUES = ("swapped", "value_prefix", "value_suffix")
-_CUT = re.compile(r"only the first \d+ letters")
+_OF_SERVERS = re.compile(r"only the first \d+ letters|turns|all calls|calls come")
+"""Rules of limits and of what is kept of conversations."""
 _OF_SHAPES = re.compile(r"lists|objects|always|values are inside|their position")
 """Rules of values that readers of calls make; others are of what is between them and the model."""
 _TEXTS = re.compile(r"^texts\b")

@@ -59,6 +59,10 @@ LEAST_MIXED, MIXED, AGAIN = 5, 0.05, 3
 one reply comes before it counts as repeated."""
 
 
+LEAST_TALKS = 3
+"""Conversations without a word from which on calls are forced."""
+
+
 class Elsewhere:
     """The content of a run's other requests: offered names, answering calls, words. ``gap`` is the piece that most
     broken argument texts lack, if it is the same.
@@ -90,7 +94,7 @@ class Elsewhere:
         offered = [case for case in self._cases if case.wires]
         steps = [step for case in offered for turn in case.transcript.turns for step in turn.steps]
         talks = sum(case.entry.row.multi_step for case in offered)
-        return talks >= AGAIN and all(step.reply.tool_calls for step in steps)
+        return talks >= LEAST_TALKS and all(step.reply.tool_calls for step in steps)
 
     @cached_property
     def _words(self) -> set[str]:
@@ -119,7 +123,7 @@ class Elsewhere:
         return next(iter(self._whole.get(said, ())), "") if said != _expected(case) else ""
 
     def whose(self, case: Case, turn: Turn) -> Iterator[str]:
-        """What may be said of the other request whose reply it is; empty where nothing is known."""
+        """What may be said of the other request whose reply it is; an empty text where nothing is known."""
         answer = _answer((call.name, call.given) for call in turn.steps[0])
         others = [other for _, other in self._answers.get(answer or "", ())]
         orders = {other.order - case.order for other in others}
@@ -391,7 +395,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
         "takes lists": not kinds.isdisjoint(("array", "list", "tuple")),
         **shapes_of(turn.due),
         "name signs": "with underscores" if any("_" in each for each in names) else "without underscores",
-        "dotted": any("." in str(case.wires.get(each, {}).get("name")) for each in names),
+        "dotted": any("." in case.documented(each) for each in names),
         "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
     }
 

@@ -114,13 +114,15 @@ _ALSO_OF_TURNS = ("turn_late", "restarted", "earlier_again", "empty", "words")
 def _of_turns(causes: Sequence[Cause]) -> None:
     """Conversations whose turns have changed their places are of that cause; single turns may look like another."""
     changed = next((c for c in causes if c.key == "reply_learned" and c.told.startswith(("turns", "all calls"))), None)
-    for each in causes if changed is not None else ():
-        if changed is not None and each.key in _ALSO_OF_TURNS:
-            moved = [case for case in each.entries if case.entry.row.multi_step]
-            changed.entries += moved
-            changed.together = [case for case in changed.together if case not in moved]
-            each.entries = [case for case in each.entries if case not in moved]
+    if changed is None:
+        return
+    for each in causes:
+        if each.key in _ALSO_OF_TURNS:
+            changed.entries += [case for case in each.entries if case.entry.row.multi_step]
+            each.entries = [case for case in each.entries if not case.entry.row.multi_step]
             each.together = [case for case in each.together if not case.entry.row.multi_step]
+    mine = _explained([changed])
+    changed.together = [case for case in changed.together if id(case) not in mine]
 
 
 _UNREAD = ("call_in_text", "no_arguments", "name_same")

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from difflib import SequenceMatcher
 from typing import Any
 
-from pytest_bfcl.extensions.causes.forms import text_of, visible
+from pytest_bfcl.extensions.causes.forms import LONGEST, text_of, visible
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
 from pytest_bfcl.extensions.causes.primitives import dates_as
 from pytest_bfcl.extensions.causes.programs import Program, foretold, is_number, made_of
@@ -94,9 +94,11 @@ _TIMES = ("once", "twice")
 def _end_again(place: Place) -> Iterator[Program]:
     """A text whose last letter, word or words come again, some times."""
     due, said = text_of(place), place.said
-    if not isinstance(due, str) or not isinstance(said, str) or not due or not said.startswith(due) or said == due:
+    if not isinstance(due, str) or not isinstance(said, str) or not due or len(said) > LONGEST:
         return
-    more = said[len(due) :]
+    more = said.removeprefix(due)
+    if not more or more == said:
+        return
     size = next(n for n in range(1, len(more) + 1) if more[:n] * (len(more) // n) == more)
     times, blank = len(more) // size, more[:1].isspace()
     words = len(more[:size].split()) if blank else 0
@@ -116,8 +118,10 @@ def _with_end_again(text: Any, sign: str, words: int, times: int) -> Any:
 
 def _last_words(text: str, number: int) -> str:
     """The last words with what is between them; empty if there are not as many."""
-    found = re.search(rf"(?:\S+\s+){{{number - 1}}}\S+$", text) if number > 0 else None
-    return found[0] if found else ""
+    words = text.rsplit(maxsplit=number)
+    if len(words) < number or text != text.rstrip():
+        return ""
+    return text[len(words[0]) :].lstrip() if len(words) > number else text.lstrip()
 
 
 def _without_end(place: Place) -> Iterator[Program]:
