@@ -21,6 +21,8 @@ class Leftovers:
 
     def __init__(self) -> None:
         self._kept: int | None = None
+        self.are_the_last = False
+        """Whether the process ends with the current run."""
 
     def seek(self) -> None:
         """After a freeze: search everything when there is a quarter more than after the last search, Python's own rule.
@@ -43,14 +45,16 @@ _leftovers = Leftovers()
 def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
     """The collector's thresholds for a run; afterwards the old ones apply again. A collector switched off stays off.
 
-    ``to_the_end``: the process ends with the run, so what was there before it is not searched afterwards either.
+    ``to_the_end``: the process ends with the run, so nothing that is there is searched any more, also after calls
+    that do not know it.
     """
     if not gc.isenabled():
         yield
         return
     before = gc.get_threshold()
     gc.freeze()
-    if not to_the_end:
+    _leftovers.are_the_last |= to_the_end
+    if not _leftovers.are_the_last:
         _leftovers.seek()
     gc.set_threshold(*THRESHOLDS)
     try:
@@ -58,7 +62,7 @@ def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
     finally:
         gc.freeze()  # the result's lines are young: the old thresholds would have them searched at once
         gc.set_threshold(*before)
-        if not to_the_end:
+        if not _leftovers.are_the_last:
             gc.unfreeze()
 
 

@@ -34,6 +34,7 @@ from pytest_bfcl.session.feeders import Place, feeders
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.reporting.printing import Printer
+    from pytest_bfcl.reporting.report import PagesAhead
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.scoring.gating import GateOptions
     from pytest_bfcl.session.evaluation import DryRun, RunResult
@@ -122,6 +123,7 @@ def _kind(option: Option) -> Callable[[str], Any]:
 
 def run(args: argparse.Namespace) -> int:
     """Run, summarise, check the gates and write the report; messages for the user go to standard output."""
+    from pytest_bfcl.reporting.report import PagesAhead
     from pytest_bfcl.run_options.profiles import fallback_of
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.refusals import refuse_ineffective
@@ -149,16 +151,17 @@ def run(args: argparse.Namespace) -> int:
     if values["dry-run"]:
         return _print_dry_run(dry_run(data, models, out=args.out, precision=values.get("sample.precision"), **asked))
     out = args.out or default_path(models)
-    progress = _Progress(sys.stderr)
+    pages = PagesAhead(out, data, values["report"])
+    progress = _Progress(sys.stderr, pages)
     with _sigterm_interrupts():
         try:
             try:
                 result = carry_out(data, models, out=out, progress=progress, cluster=_place(args), said=print, **asked)
             finally:
                 progress.finish()
-            return _print_result(result, data, values, gates)
+            return _print_result(result, data, values, gates, pages)
         except RunInterrupted as stop:
-            _print_result(stop.result, data, values | {"report": "none"}, gates)  # whoever pressed Ctrl-C waits
+            _print_result(stop.result, data, values | {"report": "none"}, gates, pages)  # whoever pressed Ctrl-C waits
         except KeyboardInterrupt:  # before the first request, or after the last
             known = f"; what was answered is kept in {out}" if is_run(out) else ""
             say(f"stopped: interrupted{known}; to resume: the same command with -o {shlex.quote(str(out))}")
@@ -255,7 +258,7 @@ def _print_dry_run(found: DryRun) -> int:
     return int(bool(found.problems)) or NOTHING_SELECTED
 
 
-def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
+def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions, pages: PagesAhead) -> int:
     """Print the result, as `pytest --model` does; returns the exit code."""
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.report import hand_out
@@ -275,7 +278,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     for line, style in run_lines(result.summary, result.stopped):
         printer.line(line, style)
     printer.line(result.fingerprint.short())
-    written, notes = hand_out(RunDirectory.open(result.path), result.summary, values["report"], data)
+    written, notes = hand_out(RunDirectory.open(result.path), result.summary, values["report"], data, ahead=pages)
     if written is not None:
         printer.line(f"report: {written}")
     for note in notes:
@@ -327,10 +330,11 @@ def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_
 
 
 class _Progress:
-    """Counts lines and shows the number on a terminal."""
+    """Counts lines, shows the number on a terminal, and has pages packed."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str], pages: PagesAhead) -> None:
         self._stream = stream
+        self._pages = pages
         self._counts: Counter[str] = Counter()
         self._shown = stream.isatty()
         self._began = time.monotonic()
@@ -339,6 +343,7 @@ class _Progress:
     def __call__(self, record: ResultLine) -> None:
         """Count one more line."""
         self._counts[record["outcome"]] += 1
+        self._pages.take(record)
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_EVERY_S
             done = self._counts.total()

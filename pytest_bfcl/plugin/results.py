@@ -26,6 +26,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.reporting.report import PagesAhead
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.run import Run
     from pytest_bfcl.session.trial import Trial
@@ -97,6 +98,7 @@ class Results:
         self.broken: list[str] = []
         self.foreign_failures = 0
         self._progress = Progress(session.config, run)
+        self.pages: PagesAhead | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -158,11 +160,20 @@ class Results:
         """Store one record (``text`` is its line, if known) and notify listeners."""
         if self.run.directory is None:
             opened(self.run)
+        if not self.run.counts and self._session.plan.report in (None, "full"):
+            self._pack_pages()
         self.run.take(record, text)
         self._session.config.hook.pytest_bfcl_result(record=record)
         self._progress.see()
         if (reason := self.run.spent_out) is not None:
             self._session.notices.stop(reason)
+
+    def _pack_pages(self) -> None:
+        """From the first line on."""
+        from pytest_bfcl.reporting.report import PagesAhead
+
+        self.pages = PagesAhead(self.run.folder, self._session.data.measured, self._session.plan.report)
+        self.run.listeners.append(self.pages.take)
 
     def _crash_record(self, report: pytest.TestReport) -> ResultLine | None:
         """The record of an entry whose worker died; ``None`` for every other report."""
@@ -228,10 +239,9 @@ def _small(report: pytest.TestReport) -> pytest.TestReport:
 
 
 class GcThresholds:
-    """Sets the collector's thresholds while items run; afterwards the old ones apply.
+    """Sets the collector's thresholds while items run and while the session ends; afterwards the old ones apply.
 
-    A process that ends with the session searches everything once more at its end. There the modules and other objects
-    from before the items are left out, which are most.
+    pytest searches everything at the end of a session. Where the process ends too, the run's objects are left out.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -240,6 +250,12 @@ class GcThresholds:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Around all items."""
+        with fewer_collections(to_the_end=self._ends):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """Around the summary and the report."""
         with fewer_collections(to_the_end=self._ends):
             return (yield)
 

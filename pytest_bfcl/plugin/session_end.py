@@ -230,7 +230,7 @@ class SessionEnd:
         by_hand = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
         within_s = HURRIED_S if by_hand or self._termination.was_requested else None
         told = self._session.plan.report, self._session.data.measured
-        _, notes = hand_out(run.directory, summary, *told, within_s)
+        _, notes = hand_out(run.directory, summary, *told, within_s, self._results.pages)
         run.write_or_note(run.release)
         for note in (*notes, *run.notes):
             self._notices.note(note)

@@ -8,8 +8,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.failures import UsageError
@@ -29,9 +32,10 @@ from pytest_bfcl.reporting.pages import (
     stored_of,
 )
 from pytest_bfcl.reporting.rendering import ENTRIES, is_packed, models_apart, page_name
-from pytest_bfcl.reporting.sources import Data, questions, sections_of, tell_listeners
+from pytest_bfcl.reporting.sources import Data, Questions, questions, sections_of, tell_listeners
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.summary_types import Summary
+from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.settings import Level, level_for
 
@@ -39,12 +43,18 @@ INDEX = "index.html"
 
 
 def write_report(
-    run_dir: Path | RunDirectory, *, data: Data | None = None, level: Level = "full", within_s: float | None = None
+    run_dir: Path | RunDirectory,
+    *,
+    data: Data | None = None,
+    level: Level = "full",
+    within_s: float | None = None,
+    ahead: PagesAhead | None = None,
 ) -> Path:
     """Write the report of a run directory; returns the path of ``index.html``.
 
     ``data``: the data set of the run, for questions and expected answers; by default the bundled or fetched set, if it
-    is the measured one. Raises `UsageError` if there is no run, `TimeoutError` after ``within_s``.
+    is the measured one. ``ahead`` are pages that the run has packed. Raises `UsageError` if there is no run,
+    `TimeoutError` after ``within_s``.
     """
     run = run_dir if isinstance(run_dir, RunDirectory) else RunDirectory.open(run_dir)
     until = time.monotonic() + within_s if within_s is not None else None
@@ -54,11 +64,14 @@ def write_report(
     models = models_apart(Counter(str(line.get("model") or "") for line in lines), run.fingerprint.models)
     context = PageContext.of(run, found.data)
     full = level == "full"
-    pages = _Pages(run.path / ENTRIES, context, lines, models) if full else None
+    pages = _Pages(run.path / ENTRIES, context, lines, models, ahead) if full else None
     listing = Listing(models, context.known_issues, pages=full, shard=PAGES_A_SHARD)
     for line in _in_time(lines, until):
         if not full and line["id"] in listing:  # the list shows what the first of an entry's records asked
             listing.add(line, "")
+            continue
+        if pages is not None and (asked := pages.packed(line)) is not None:
+            listing.add(line, asked)
             continue
         entry = found(str(line["id"]))
         stored = stored_of(run.transcripts, line) if full or entry is None else None
@@ -83,12 +96,17 @@ def _in_time(lines: Iterable[Fields], until: float | None) -> Iterator[Fields]:
 
 
 def hand_out(
-    run: RunDirectory, summary: Summary, asked: str | None, data: Data, within_s: float | None = None
+    run: RunDirectory,
+    summary: Summary,
+    asked: str | None,
+    data: Data,
+    within_s: float | None = None,
+    ahead: PagesAhead | None = None,
 ) -> tuple[Path | None, list[str]]:
     """Give a finished run to its readers: listeners of other packages, the selected extent of a report, a job's page.
 
     Returns the report's path and notes for the user. Never raises, because an error here must not hide the results.
-    ``asked`` is the value of ``--bfcl-report``.
+    ``asked`` is the value of ``--bfcl-report``, ``ahead`` what `PagesAhead` has packed.
     """
     notes = list(tell_listeners(run.path, summary))
     written = None
@@ -97,7 +115,7 @@ def hand_out(
     level = level_for(asked, results)
     try:
         if level != "none":
-            written = write_report(run, data=data, level=level, within_s=within_s)
+            written = write_report(run, data=data, level=level, within_s=within_s, ahead=ahead)
     except TimeoutError:
         notes.append(f"no report yet, it would take longer than {within_s:g} s: {command} it")
     except Exception as error:
@@ -120,14 +138,109 @@ def summary_of(run: RunDirectory) -> Summary:
     return summarise(run.records(), fingerprint=run.fingerprint.to_dict(), known_issues=issues)
 
 
-class _Pages:
-    """Writes the pages of a run's entries; ``lines`` are its results."""
+def _pack(shards: Shards, name: str, told: EntryResult, context: PageContext) -> None:
+    values = made_or_problem(lambda found: packed_values(found, context), told)
+    shards.add(name.removesuffix(".html"), values, told.functions)
 
-    def __init__(self, folder: Path, context: PageContext, lines: Sequence[Fields], models: Sequence[str]) -> None:
+
+AT_ONCE = 16
+"""Lines of which pages are packed together, a few milliseconds' work."""
+
+
+class _Shared(NamedTuple):
+    """What the pages of a run have in common."""
+
+    found: Questions
+    context: PageContext
+    models: Sequence[str]
+    transcripts: Transcripts
+
+
+class PagesAhead:
+    """Packs pages during a run, which has time while it awaits replies. At its end the user waits.
+
+    ``asked`` has the beginning of the request of each packed page by its name, in order. Everything is packed again
+    from the run's files if these are not the run's first pages in the end (`held_for`). ``path``: the run's folder,
+    which exists with the first line; ``asked``: the value of ``--bfcl-report``.
+    """
+
+    def __init__(self, path: Path, data: Data, asked: str | None) -> None:
+        self.asked: dict[str, str] = {}
+        self.shards = Shards(path / ENTRIES)
+        self._run = path
+        self._data = data
+        self._level = asked
+        self._waiting: list[Fields] = []
+        self._ended = False
+
+    @cached_property
+    def _shared(self) -> _Shared | None:
+        """What pages need, after the first line is stored; ``None`` for a run without pages, or with earlier lines."""
+        run = RunDirectory.open(self._run)
+        prints = run.fingerprint
+        if level_for(self._level, prints.planned) != "full" or len(list(islice(run.records(), AT_ONCE + 1))) > AT_ONCE:
+            return None
+        found = questions(self._data, prints.to_dict()["dataset"])
+        models = models_apart({each.model: 1 for each in prints.models}, prints.models)
+        return _Shared(found, PageContext.of(run, found.data), models, run.transcripts)
+
+    def take(self, line: Fields, text: str | None = None) -> None:
+        """One more stored line, as a listener of the run. Pages of failed entries name their neighbours: they are
+        written at the end.
+        """
+        if self._ended:
+            return
+        self._waiting.append(line)
+        if len(self._waiting) == AT_ONCE:
+            waiting, self._waiting = self._waiting, []
+            try:
+                self._ended = self._shared is None or not self._pack(waiting, self._shared)
+            except Exception:  # the report at the end meets the same trouble and tells it
+                self._ended, self.asked = True, {}
+
+    def _pack(self, lines: Sequence[Fields], shared: _Shared) -> bool:
+        """Whether the pages of all lines could be packed."""
+        shared.transcripts.catch_up()
+        for line in lines:
+            if not is_packed(line.get("outcome")):
+                continue
+            name, stored = page_name(line, shared.models), stored_of(shared.transcripts, line)
+            if stored is None and line.get("outcome") != "skipped":  # on another machine, perhaps
+                return False
+            if name in self.asked:  # it replaces a line of which there is a page
+                self.asked = {}
+                return False
+            told = EntryResult.of(line, shared.found(str(line["id"])), stored)
+            _pack(self.shards, name, told, shared.context)
+            self.asked[name] = beginning(told.asked[0])
+        return True
+
+    def held_for(self, names: Sequence[str], context: PageContext) -> Mapping[str, str]:
+        """The packed pages, if the run's packed pages begin with them; otherwise none."""
+        if not self.asked or self._shared is None or names[: len(self.asked)] != list(self.asked):
+            return {}
+        known = self._shared.context
+        same = (known.data, known.choice, known.models) == (context.data, context.choice, context.models)
+        return self.asked if same else {}
+
+
+class _Pages:
+    """Writes the pages of a run's entries; ``lines`` are its results, ``ahead`` may have packed some."""
+
+    def __init__(
+        self,
+        folder: Path,
+        context: PageContext,
+        lines: Sequence[Fields],
+        models: Sequence[str],
+        ahead: PagesAhead | None = None,
+    ) -> None:
         self._folder = folder
         self._context = context
         self._models = models
-        self._shards = Shards(folder)
+        names = [page_name(line, models) for line in lines if is_packed(line.get("outcome"))]
+        self._packed = ahead.held_for(names, context) if ahead is not None else {}
+        self._shards = ahead.shards if ahead is not None and self._packed else Shards(folder)
         self._beside: dict[str, Neighbours] = {}
         for outcome in {str(line.get("outcome")) for line in lines if not is_packed(line.get("outcome"))}:
             names = [page_name(line, models) for line in lines if line.get("outcome") == outcome]
@@ -135,12 +248,15 @@ class _Pages:
         if self._beside:
             folder.mkdir(exist_ok=True)
 
+    def packed(self, line: Fields) -> str | None:
+        """The beginning of the request of a line whose page is packed already; otherwise ``None``."""
+        return self._packed.get(page_name(line, self._models)) if is_packed(line.get("outcome")) else None
+
     def add(self, told: EntryResult) -> None:
         """Write the page of a result, or keep it for its shard."""
         name = page_name(told.record, self._models)
         if is_packed(told.record.get("outcome")):
-            values = made_or_problem(lambda found: packed_values(found, self._context), told)
-            self._shards.add(name.removesuffix(".html"), values, told.functions)
+            _pack(self._shards, name, told, self._context)
         else:
             beside = self._beside[name]
             page = made_or_problem(lambda found: entry_page(found, self._context, beside), told)

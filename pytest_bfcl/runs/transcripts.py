@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,20 @@ Place = tuple[int, int, int]
 
 
 class Transcripts:
-    """The conversations of a run's folder, complete or not; the folder is read once."""
+    """The conversations of a run's folder, complete or not. The folder is read once, and again by `catch_up`."""
 
     def __init__(self, run: Path) -> None:
         self._files: list[Path] = []
         self._journal = run / "journal"
         self._read = LineFiles()
         self._bad_lines: list[DamagedLine] = []
+        self._torn: dict[Path, DamagedLine] = {}
+        """Last lines that have no end, or none yet."""
         self._unreadable: dict[EntryKey, str] = {}
+        self._ends: dict[Path, tuple[int, int]] = {}
+        """The lines and bytes of each file that were read."""
+        self._entries: dict[EntryKey, list[Place]] = {}
+        self._parts: dict[str, Place] = {}
 
     def load(self, key: EntryKey, started_at: str | None = None) -> Parsed | None:
         """The conversation of a trial: ``messages`` as sent, with the last reply; ``functions`` offered next to them.
@@ -47,7 +52,9 @@ class Transcripts:
         stored. Raises `HarnessError` (kind ``storage``) for unreadable lines.
         """
         try:
-            lines = [self._line(*place) for place in self._places[0].get(key, ())]
+            if not self._files:
+                self.catch_up()
+            lines = [self._line(*place) for place in self._entries.get(key, ())]
             return self._conversation(_chained(lines, started_at))
         except (OSError, ValueError, LookupError, TypeError) as error:
             self._unreadable[key] = str(error)
@@ -57,8 +64,10 @@ class Transcripts:
 
     def damaged(self) -> Iterator[DamagedLine]:
         """Damaged lines and conversations (``line`` 0), as far as they were requested."""
-        assert self._places is not None
+        if not self._files:
+            self.catch_up()
         yield from self._bad_lines
+        yield from self._torn.values()
         if found := self._unreadable:
             key, why = next(iter(found.items()))
             yield DamagedLine(
@@ -67,29 +76,38 @@ class Transcripts:
                 f"{counted(len(found), 'transcript')} cannot be read, the first of {key.entry_id}: {why}",
             )
 
-    @cached_property
-    def _places(self) -> tuple[dict[EntryKey, list[Place]], dict[str, Place]]:
-        """The positions of each trial's lines, and of each part by digest."""
-        entries: dict[EntryKey, list[Place]] = {}
-        parts: dict[str, Place] = {}
+    def catch_up(self) -> None:
+        """Find what was stored since the last time: the positions of each trial's lines, and of each part by digest."""
         for path in sorted(self._journal.glob("*.jsonl")):
-            self._files.append(path)
-            offset = 0
+            if path not in self._ends:
+                self._ends[path] = 0, 0
+                self._files.append(path)
             try:
-                with open_regular(path) as file:
-                    for line, raw in enumerate(whole_lines(file), 1):
-                        place = len(self._files) - 1, offset, len(raw)
-                        offset += len(raw)
-                        try:
-                            if raw.strip():
-                                key, new = _read_head(raw)
-                                entries.setdefault(key, []).append(place)
-                                parts.update(dict.fromkeys(new, place))
-                        except (ValueError, KeyError, TypeError) as error:
-                            self._bad_lines.append(DamagedLine(path, line, str(error)))
+                self._read_on(path)
             except OSError as error:
-                self._bad_lines.append(DamagedLine(path, 1, error.strerror or str(error)))
-        return entries, parts
+                self._torn[path] = DamagedLine(path, 1, error.strerror or str(error))
+
+    def _read_on(self, path: Path) -> None:
+        read, offset = self._ends[path]
+        number = self._files.index(path)
+        self._torn.pop(path, None)
+        with open_regular(path) as file:
+            file.seek(offset)
+            for line, raw in enumerate(whole_lines(file), read + 1):
+                place = number, offset, len(raw)
+                try:
+                    if raw.strip():
+                        key, new = _read_head(raw)
+                        self._entries.setdefault(key, []).append(place)
+                        self._parts.update(dict.fromkeys(new, place))
+                except (ValueError, KeyError, TypeError) as error:
+                    found = DamagedLine(path, line, str(error))
+                    if not raw.endswith(b"\n"):
+                        self._torn[path] = found
+                        return
+                    self._bad_lines.append(found)
+                offset += len(raw)
+                self._ends[path] = line, offset
 
     def _line(self, number: int, offset: int, length: int) -> Parsed:
         return parse_object(self._read.read(self._files[number], offset, length))
@@ -135,7 +153,7 @@ class Transcripts:
             yield message
 
     def _part(self, digest: str) -> Any:
-        if (place := self._places[1].get(digest)) is None:
+        if (place := self._parts.get(digest)) is None:
             raise ValueError("a part of the conversation is missing")
         line = self._line(*place)
         return line["parts"][line["new"].index(digest)]
