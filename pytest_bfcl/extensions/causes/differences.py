@@ -467,15 +467,16 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
         return (*bare, ("thoughts" if thoughts else "empty" if steps else "not_asked", ""), *lost), restored
     if len(text) >= LEAST_LETTERS and text in case.asked:
         return (("echo", ""),), restored
+    edges = text if len(text) <= 2 * MOST else f"{text[:MOST]}\n{text[-MOST:]}"
     if is_overflow(text[:MOST]):
         return (("overflow", ""),), restored
-    if ERROR.search(text):
+    if ERROR.search(edges):
         return (("error_text", ""),), restored
     if piece := repeated(text):
         return (("repeating", piece),), restored
     if elsewhere.is_foreign(text, case):
         return (("foreign", ""),), restored
-    if REFUSED.search(text):
+    if REFUSED.search(edges):
         return (("refused", ""),), restored
     asks = _ends_with_question(text) or text.count("?") > 1
     return (("asked", "") if asks else ("words", f"`{text[:40]}`"),), restored

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from pytest_bfcl.checkers.values import standardise
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts
 from pytest_bfcl.plain_text import parse_expression
 
@@ -78,7 +79,7 @@ def _inner_names(said: Mapping[str, Any], due: Mapping[str, Any]) -> str:
 def same(said: object, due: object, *, exact: bool = False) -> bool:
     """Whether two values are equal to a checker: texts without case and separators, unless ``exact``."""
     if isinstance(said, str) and isinstance(due, str):
-        return said == due or (not exact and _standard(said) == _standard(due))
+        return said == due or (not exact and standardise(said) == standardise(due))
     if isinstance(said, bool) or isinstance(due, bool):
         return said is due
     if isinstance(said, int | float) and isinstance(due, int | float):
@@ -89,11 +90,6 @@ def same(said: object, due: object, *, exact: bool = False) -> bool:
     if isinstance(said, Mapping) and isinstance(due, Mapping):
         return said.keys() == due.keys() and all(same(said[key], due[key], exact=exact) for key in due)
     return said == due
-
-
-def _standard(text: str) -> str:
-    """As under the official rules (ast_checker spec)."""
-    return re.sub(r"[ ,./\-_*^]", "", text).lower().replace("'", '"')
 
 
 def of_values(said: object, due: object) -> list[Relation]:

@@ -26,7 +26,8 @@ from pytest_bfcl.transcript import Call
 MOST = 20_000
 """Characters of a text that are searched."""
 OWN = "in a notation of its own"
-_CALL = re.compile(r"\[?\s*([\w.]+)\(.*\)\s*\]?", re.S)
+_CALL = re.compile(r"(?:\[\s*+)?(?<![\w.])([\w.]++)\(")
+_END = re.compile(r"\s*+\]")
 
 
 def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | None:
@@ -38,10 +39,10 @@ def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | N
     lost = lost_calls(text, case.entry.all_functions)
     if lost is not None:
         return lost[0], [_typed(_due(call, case), due) for call in lost[1]]
-    made = _CALL.search(text)
-    known = made is not None and (made[1] in case.wires or made[1].replace(".", "_") in case.wires)
-    if made is not None and known and (written := _decoded(made[0].strip(), case)):
-        return "Python", written
+    if (made := _outermost(text)) is not None:
+        name, calls = made
+        if (name in case.wires or name.replace(".", "_") in case.wires) and (written := _decoded(calls, case)):
+            return "Python", written
     if "Action Input:" in text and (acted := list(calls_anywhere(text, case.wires))):
         meant = due if due and acted[0].name == due[0].name else [_due(call, case) for call in acted]
         return "ReAct", meant  # one action at a time: the others follow its result
@@ -50,6 +51,16 @@ def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | N
     if due and any(_is_told(each, text) for each in due):  # others may have been meant to follow the results
         return OWN, due
     return None
+
+
+def _outermost(text: str) -> tuple[str, str] | None:
+    """The name of the first call in a text, and everything from there to the last bracket."""
+    last = text.rfind(")")
+    made = _CALL.search(text, 0, max(last, 0))
+    if made is None:
+        return None
+    end = _END.match(text, last + 1)
+    return made[1], text[made.start() : end.end() if end else last + 1]
 
 
 def _typed(call: Due, due: Sequence[Due]) -> Due:
@@ -145,14 +156,19 @@ def _first(found: re.Match[str]) -> str:
 
 
 def _fenced(text: str) -> str:
-    found = re.search(r"```\w*\s*(.*?)```", text, re.S)
+    found = re.search(r"```\w*+\s*+(.*?)```", text, re.S)
     return found.group(1).strip() if found else text
 
 
+_BEGINNING = re.compile(r"(?:\[\s*+)?(?<![\w.])((?:[^\WA-Za-z_]|\.)*+)[A-Za-z_][\w.]*+\(")
+"""A call, perhaps the first of a list, and what no name begins with before it."""
+
+
 def _around(text: str) -> str:
-    begin = re.search(r"\[?\s*[A-Za-z_][\w.]*\(", text)
+    found = _BEGINNING.search(text)
+    begin = len(text) if found is None else found.end(1) if found[1] else found.start()
     end = max(text.rfind(")"), text.rfind("]"))
-    return text[begin.start() : end + 1] if begin and end > begin.start() else text
+    return text[begin : end + 1] if end > begin else text
 
 
 def _closed(text: str) -> str:

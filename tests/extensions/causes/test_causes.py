@@ -226,6 +226,27 @@ def test_no_argument_text_takes_long_or_stops_the_search(said: str, ask: Ask) ->
     assert time.process_time() - begun < 10
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[" + ("f(" * 9 + "scale_recipe(a") * 3_000 + "a" * 60_000,
+        "a" * 60_000 + ")",
+        "[" * 20_000 + " " * 40_000 + "f(",
+        "[f(x='" + " a" * 60_000 + "')]",
+        "Error" * 20_000,
+    ],
+    ids=["calls in calls", "one word", "brackets", "a long value", "errors"],
+)
+def test_no_answer_to_a_prompt_takes_long(said: str, tmp_path: Path) -> None:
+    stored = tmp_path / "stored.jsonl"
+    lines = ({"id": f"simple_python_{number}", "mode": "prompt", "output": said} for number in range(10))
+    stored.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    rows_of(stored)
+    begun = time.process_time()
+    assert rows_of(stored)
+    assert time.process_time() - begun < 2
+
+
 def test_a_digit_as_a_text_among_others_does_not_stop_the_search(ask: Ask) -> None:
     said = ["2", "3", "4", "5", "6", "7", "tomorrow", "unit", 99.5]
 
