@@ -151,12 +151,13 @@ def run(args: argparse.Namespace) -> int:
     if values["dry-run"]:
         return _print_dry_run(dry_run(data, models, out=args.out, precision=values.get("sample.precision"), **asked))
     out = args.out or default_path(models)
-    pages = PagesAhead(out, data, values["report"])
+    place = _place(args)
+    pages = PagesAhead(out, data, values["report"]) if place is None else None  # others' replies arrive later
     progress = _Progress(sys.stderr, pages)
     with _sigterm_interrupts():
         try:
             try:
-                result = carry_out(data, models, out=out, progress=progress, cluster=_place(args), said=print, **asked)
+                result = carry_out(data, models, out=out, progress=progress, cluster=place, said=print, **asked)
             finally:
                 progress.finish()
             return _print_result(result, data, values, gates, pages)
@@ -258,7 +259,9 @@ def _print_dry_run(found: DryRun) -> int:
     return int(bool(found.problems)) or NOTHING_SELECTED
 
 
-def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions, pages: PagesAhead) -> int:
+def _print_result(
+    result: RunResult, data: DataSet, values: Parsed, gates: GateOptions, pages: PagesAhead | None
+) -> int:
     """Print the result, as `pytest --model` does; returns the exit code."""
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.report import hand_out
@@ -332,7 +335,7 @@ def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_
 class _Progress:
     """Counts lines, shows the number on a terminal, and has pages packed."""
 
-    def __init__(self, stream: IO[str], pages: PagesAhead) -> None:
+    def __init__(self, stream: IO[str], pages: PagesAhead | None) -> None:
         self._stream = stream
         self._pages = pages
         self._counts: Counter[str] = Counter()
@@ -343,7 +346,8 @@ class _Progress:
     def __call__(self, record: ResultLine) -> None:
         """Count one more line."""
         self._counts[record["outcome"]] += 1
-        self._pages.take(record)
+        if self._pages is not None:
+            self._pages.take(record)
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_EVERY_S
             done = self._counts.total()

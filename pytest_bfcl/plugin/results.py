@@ -169,9 +169,11 @@ class Results:
             self._session.notices.stop(reason)
 
     def _pack_pages(self) -> None:
-        """From the first line on."""
+        """From the first line on, unless conversations arrive here later than their lines."""
         from pytest_bfcl.reporting.report import PagesAhead
 
+        if pytest_internals.remote_workers(self._session.config):
+            return
         self.pages = PagesAhead(self.run.folder, self._session.data.measured, self._session.plan.report)
         self.run.listeners.append(self.pages.take)
 

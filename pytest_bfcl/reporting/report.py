@@ -161,7 +161,8 @@ class PagesAhead:
 
     ``asked`` has the beginning of the request of each packed page by its name, in order. Everything is packed again
     from the run's files if these are not the run's first pages in the end (`held_for`). ``path``: the run's folder,
-    which exists with the first line; ``asked``: the value of ``--bfcl-report``.
+    which exists with the first line, and has the whole conversation of every line that is taken; ``asked``: the value
+    of ``--bfcl-report``.
     """
 
     def __init__(self, path: Path, data: Data, asked: str | None) -> None:

@@ -13,6 +13,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.reporting.pages import PageContext
 from pytest_bfcl.reporting.report import AT_ONCE, PagesAhead, write_report
 from pytest_bfcl.runs.directory import RunDirectory
@@ -140,8 +141,10 @@ def test_models_that_changed_meanwhile_are_shown_as_they_came_to(
 CHOSEN = ("--bfcl-data", "bundled", "--bfcl-categories", "simple_python,multi_turn_base,memory_kv,irrelevance")
 
 
-@pytest.mark.parametrize("door", ["plugin", "verb", pytest.param("workers", marks=pytest.mark.slow)])
-def test_both_doors_pack_ahead(door: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("door", ["plugin", "verb", "elsewhere", pytest.param("workers", marks=pytest.mark.slow)])
+def test_both_doors_pack_ahead_unless_conversations_arrive_later(
+    door: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: list[PagesAhead] = []
     held_for = PagesAhead.held_for
 
@@ -150,12 +153,17 @@ def test_both_doors_pack_ahead(door: str, pytester: pytest.Pytester, monkeypatch
         return held_for(ahead, names, context)
 
     monkeypatch.setattr(PagesAhead, "held_for", seen)
+    if door == "elsewhere":
+        monkeypatch.setattr(pytest_internals, "remote_workers", lambda config: ["ssh=other"])
     asked = ("--model", "lexical:@prompt", *CHOSEN, "--bfcl-out", "run")
     if door == "verb":
         main(["run", *asked])
     else:
         pytester.runpytest_inprocess(*asked, *(("-n", "2") if door == "workers" else ()))
     run = pytester.path / "run"
+    if door == "elsewhere":
+        assert not given
+        return
     (ahead,) = given
     assert len(ahead.asked) >= AT_ONCE
     found = {path.name: path.read_bytes() for path in (run / "index.html", *(run / "entries").iterdir())}
