@@ -194,13 +194,16 @@ class PagesAhead:
         self._waiting.append(line)
         if len(self._waiting) == AT_ONCE:
             waiting, self._waiting = self._waiting, []
+            asked, self.asked, self._ended = self.asked, {}, True  # Ctrl-C in between: nothing is half packed
             try:
-                self._ended = self._shared is None or not self._pack(waiting, self._shared)
+                if self._shared is not None:
+                    self._ended = not self._pack(waiting, self._shared, asked)
+                    self.asked = asked
             except Exception:  # the report at the end meets the same trouble and tells it
-                self._ended, self.asked = True, {}
+                return
 
-    def _pack(self, lines: Sequence[Fields], shared: _Shared) -> bool:
-        """Whether the pages of all lines could be packed."""
+    def _pack(self, lines: Sequence[Fields], shared: _Shared, asked: dict[str, str]) -> bool:
+        """Whether the pages of all lines could be packed; ``asked`` gets them."""
         shared.transcripts.catch_up()
         for line in lines:
             if not is_packed(line.get("outcome")):
@@ -208,12 +211,12 @@ class PagesAhead:
             name, stored = page_name(line, shared.models), stored_of(shared.transcripts, line)
             if stored is None and line.get("outcome") != "skipped":  # on another machine, perhaps
                 return False
-            if name in self.asked:  # it replaces a line of which there is a page
-                self.asked = {}
+            if name in asked:  # it replaces a line of which there is a page
+                asked.clear()
                 return False
             told = EntryResult.of(line, shared.found(str(line["id"])), stored)
             _pack(self.shards, name, told, shared.context)
-            self.asked[name] = beginning(told.asked[0])
+            asked[name] = beginning(told.asked[0])
         return True
 
     def held_for(self, names: Sequence[str], context: PageContext) -> Mapping[str, str]:

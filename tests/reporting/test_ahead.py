@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -105,6 +106,32 @@ def test_a_report_with_pages_packed_ahead_is_that_of_the_files(
     if packed is not None:
         assert len(ahead.asked) == packed
     assert found == written(run, data)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_an_interruption_leaves_nothing_half_packed(
+    error: type[BaseException],
+    made: tuple[DataSet, Path, list[Fields]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, source, lines = made
+    run = tmp_path / "run"
+    shutil.copytree(source, run)
+    ahead = taken(run, data, lines[: 2 * AT_ONCE])
+    with monkeypatch.context() as patched:
+        patched.setattr("pytest_bfcl.reporting.report.beginning", raising(error))
+        with contextlib.suppress(KeyboardInterrupt):
+            for line in lines[2 * AT_ONCE :]:
+                ahead.take(line)
+    assert written(run, data, ahead) == written(run, data)
+
+
+def raising(error: type[BaseException]) -> Callable[[str], str]:
+    def beginning(request: str) -> str:
+        raise error
+
+    return beginning
 
 
 @pytest.mark.parametrize("asked", ["index", "none"])
