@@ -5,17 +5,19 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.language import capital, clause, request, spoken, value_text
-from pytest_bfcl.extensions.training.generating.moves import Domain, Edit, Gift, GivenCall, Kind, Move
+from pytest_bfcl.extensions.training.generating.moves import Domain, Edit, Gift, Kind, Move
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import Simulator, create_simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
+from pytest_bfcl.syntax.python_syntax import exact_text
+from pytest_bfcl.transcript import Call
 
 LONGEST, FINISHED = 3, 0.8
 """Calls of one turn, and the probability that a turn completes a chain of calls."""
@@ -56,7 +58,7 @@ class Step:
     @property
     def call(self) -> str:
         """In the form of ground truths."""
-        return str(GivenCall(self.move.tool, self.arguments))
+        return exact_text(Call(self.move.tool, self.arguments))
 
     def clause(self, rng: Random) -> str:
         """One way to ask for it."""
@@ -294,7 +296,7 @@ class Draft:
                 told = gift.far[0].format(**said)
             except KeyError:
                 told = ""
-            later = gift if told and told not in self.referred else Gift(gift.path, gift.near, ("{0}",))
+            later = gift if told and told not in self.referred else replace(gift, far=("{0}",), about={})
             self.referred.add(told)
             self.facts[kind] = Fact(
                 value, later, said if later is gift else {}, len(self.calls) - 1,
