@@ -147,15 +147,8 @@ def json_schema() -> Parsed:
 
 def field_findings(raw: Fields) -> Iterator[Finding]:
     """Fields that look like a mistyped one, and unreviewed entries."""
-    known = [
-        *OwnEntry.model_fields,
-        "ground_truth_call",
-        "depends_on",
-        "tool_call_tag",
-        "doc_format",
-        "prompt_format",
-        "prompt_style",
-    ]
+    others = "ground_truth_call depends_on tool_call_tag doc_format prompt_format prompt_style"
+    known = [*OwnEntry.model_fields, *others.split()]
     for name in raw:
         close = [] if name in known else difflib.get_close_matches(name, known, 1, 0.8)
         if close:
@@ -168,7 +161,7 @@ def field_findings(raw: Fields) -> Iterator[Finding]:
 
 TODO = "TODO"
 """The text in drafts that a person must replace."""
-SAME = 0.8
+_SAME = 0.8
 """Share of common words from which two descriptions count as equal."""
 _STEM = 4
 """Two words with this number of equal first letters count as one, so that plural and tense do not matter."""
@@ -176,22 +169,17 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,), "array": (list, tuple),
     "tuple": (list, tuple), "dict": (dict,),
 }  # fmt: skip
-_NUMBERS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+_WORD = re.compile(r"[^\W_]+")
+_NUMBERS = _WORD.findall(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
 )
 _TIMES: Mapping[float, tuple[str, ...]] = {
     0.5: ("half",), 2: ("twice", "double", "both", "pair"), 3: ("thrice",), 12: ("dozen",),
 }  # fmt: skip
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
+_MONTHS = _WORD.findall("january february march april may june july august september october november december")
 _FILLER = frozenset(
-    [
-        *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "its", "of", "on"),
-        *("or", "that", "the", "this", "to", "was", "what", "which", "with"),
-    ]
+    _WORD.findall("a an and are as at be by for from if in is it its of on or that the this to was what which with")
 )
 
 
@@ -200,9 +188,14 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for word in _whole_words(text))
 
 
+def are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two descriptions count as equal, by their words."""
+    return len(one & other) >= _SAME * max(len(one | other), 1)
+
+
 def _whole_words(text: str) -> frozenset[str]:
     apart = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
-    return frozenset(word for word in re.findall(r"[^\W_]+", apart.lower()) if word not in _FILLER)
+    return frozenset(word for word in _WORD.findall(apart.lower()) if word not in _FILLER)
 
 
 _VAGUE = words("value data input parameter argument string number text object thing stuff function tool call any some")
@@ -265,10 +258,9 @@ def _description_findings(functions: list[FunctionDoc]) -> Iterator[Finding]:
 def _twin_findings(functions: list[FunctionDoc]) -> Iterator[Finding]:
     """Pairs of tools that a model cannot distinguish."""
     for (_, first), (number, second) in combinations(enumerate(functions), 2):
-        if set(_properties(first)) != set(_properties(second)):
-            continue
-        one, other = words(str(first.get("description", ""))), words(str(second.get("description", "")))
-        if len(one & other) >= SAME * max(len(one | other), 1):
+        if set(_properties(first)) == set(_properties(second)) and are_alike(
+            *(words(str(each.get("description", ""))) for each in (first, second))
+        ):
             message = f"a model cannot tell {first.get('name')!r} and {second.get('name')!r} apart"
             message += ": same parameters, same description"
             yield Finding(message, "warning", f"function[{number}].description")
@@ -328,7 +320,7 @@ def _is_said(value: object, said: str) -> bool:
     if isinstance(value, int | float):
         digits = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d.,]*", text)}
         spelled = (_NUMBERS[int(value)],) if value in range(len(_NUMBERS)) else ()
-        month = _MONTHS[int(value) - 1 : int(value)] if value in range(1, 13) else ()
+        month = (_MONTHS[int(value) - 1],) if value in range(1, 13) else ()
         said_as = (*_TIMES.get(value, ()), *spelled, *month)
         derived = len(digits) + sum(len(re.findall(rf"\b{each}\b", text)) for each in _NUMBERS) > 1
         return derived or _is_number_in(value, digits) or value in (0, 1) or any(word in text for word in said_as)
