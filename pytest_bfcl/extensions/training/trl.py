@@ -20,7 +20,7 @@ import hashlib
 import inspect
 import json
 import keyword
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -70,14 +70,18 @@ def dataset(tasks: Tasks, tokenizer: Any = None) -> Any:
         raise UsageError(f"{several.id} has several steps: use environment_dataset and environments for such entries")
     if tokenizer is None and tasks.options.get("mode") == "fc":
         raise UsageError("native calls without environments need the tokenizer, whose template shows the tools")
+    rows = zip(tasks.rows(), tasks, strict=True)
+    if tokenizer is None:
+        return data_set(row for row, _ in rows)
+    return data_set({**row, "prompt": _rendered(tasks.episode(entry), tokenizer)} for row, entry in rows)
+
+
+def data_set(rows: Iterable[Fields]) -> Any:
+    """A `datasets.Dataset` of rows. Raises `UsageError` without the extra ``train``."""
     require("train", "a data set for TRL")
     from datasets import Dataset
 
-    rows = [dict(row) for row in tasks.rows()]
-    if tokenizer is not None:
-        for row, entry in zip(rows, tasks, strict=True):
-            row["prompt"] = _rendered(tasks.episode(entry), tokenizer)
-    return Dataset.from_list(rows)
+    return Dataset.from_list(list(rows))
 
 
 def _rendered(episode: Episode, tokenizer: Any) -> str:
@@ -108,12 +112,7 @@ def reward_function(**options: Any) -> Callable[..., list[float]]:
 
 def environment_dataset(tasks: Tasks) -> Any:
     """A `datasets.Dataset` whose ``environment`` column names the class of `environments` that has an entry's tools."""
-    require("train", "a data set for TRL")
-    from datasets import Dataset
-
-    return Dataset.from_list([
-        {**row, "environment": _toolset(entry)} for row, entry in zip(tasks.rows(), tasks, strict=True)
-    ])  # fmt: skip
+    return data_set({**row, "environment": _toolset(entry)} for row, entry in zip(tasks.rows(), tasks, strict=True))
 
 
 def environments(tasks: Tasks) -> dict[str, type[EntryEnvironment]]:
