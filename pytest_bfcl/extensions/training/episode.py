@@ -57,8 +57,7 @@ class Episode(Conversation):
         rules: ``official`` or ``corrected``.
         partial: The graded reward, turn by turn, instead of 1.0 or 0.0 at the end.
         call_cost: The cost of unneeded calls in the graded reward (`.rewards`); 0 for none. snapshots: Memories from
-            write stages for their questions; share one among a chain's episodes (`HeldSnapshots`). underscore_names:
-            Whether names are sent with dots replaced; default: with native calls, as in `tools`.
+            write stages for their questions; share one among a chain's episodes (`HeldSnapshots`).
 
     The other arguments are those of `Conversation`. A new episode has begun; `reset` begins it again. Raises
     `UsageError` for unknown options and for entries on a user's MCP server, `HarnessError` for an invalid entry.
@@ -69,6 +68,7 @@ class Episode(Conversation):
         entry: Entry | Fields,
         *,
         mode: Mode = "fc",
+        names: str | None = None,
         decoder: str | None = None,
         think: Think | None = None,
         rules: Rules | None = None,
@@ -79,13 +79,11 @@ class Episode(Conversation):
         snapshots: Snapshots | None = None,
         search: object = None,
         services: Services | None = None,
-        underscore_names: bool | None = None,
     ) -> None:
         if rules not in (None, "official", "corrected"):
             raise UsageError(f"an episode's rules are 'official' or 'corrected', not {rules!r}")
         self.partial = partial
         self.call_cost = call_cost
-        names = None if underscore_names is None else "underscores" if underscore_names else "dots"
         super().__init__(
             Task(entry_of(entry)), mode, names, decoder=decoder, think=think, rules=rules, settings=settings,
             memories=snapshots, search=search, services=services, texts=texts,

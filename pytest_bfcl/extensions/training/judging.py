@@ -16,7 +16,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +24,8 @@ from pytest_bfcl.extensions.training.processes import spread
 from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.rescoring import open_data, parsed_line, score_lines
+from pytest_bfcl.judging.entries import opened
+from pytest_bfcl.rescoring import parsed_line, score_lines
 from pytest_bfcl.runs.directory import RESULTS_FILE, is_run
 from pytest_bfcl.runs.lines import LONGEST_LINE, open_regular, whole_lines
 from pytest_bfcl.runs.paths import files_named
@@ -235,7 +236,7 @@ class Judging:
     def opened(self) -> DataSet | str:
         """The data, or its name if it cannot be opened. Raises `UsageError` for other data."""
         try:
-            data = _opened(self.data)
+            data = opened(self.data)
         except UsageError as error:
             if self.data_sha256:
                 raise UsageError(f"the data {self.data} is missing: {error}") from None
@@ -256,12 +257,6 @@ class Judging:
             lines, data, self.rules, self.rest, self.decoder, self.think,  # type: ignore[arg-type]
             first=first, readings=readings, ahead=ahead,
         )  # fmt: skip
-
-
-@lru_cache(maxsize=1)
-def _opened(choice: str) -> DataSet:
-    """Data with which one process judges many pieces."""
-    return open_data(choice)
 
 
 class Tally(NamedTuple):
