@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shlex
 from collections import Counter
@@ -23,7 +22,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.redaction import HIDDEN, discreet, without_keys
 from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
-from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines, write_atomically
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode, Reply
@@ -317,7 +316,5 @@ def tidy(
                 continue
         kept.append((identity, value))
     kept.sort(key=lambda each: (each[0].test, each[0].kind, len(each[1].get("messages", ())), *each[0][2:]))
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(b"".join(json_line(value) for _, value in kept))
-    os.replace(beside, path)
+    write_atomically(path, b"".join(json_line(value) for _, value in kept))
     return len(lines) - len(kept)
