@@ -17,6 +17,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, read_json_lines
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.spread_json import json_or
 
@@ -68,22 +69,21 @@ class Rewording:
                 "checked": "proof and honest policy, which reads our language only"}  # fmt: skip
 
     async def _ask(self, prompts: Sequence[str], any_entry: Any) -> None:
-        self._record.parent.mkdir(parents=True, exist_ok=True)
         concurrency = self.settings.concurrency
         free = asyncio.Semaphore(concurrency if isinstance(concurrency, int) else 16)
         asked = create_model(self.model, self.settings, mode="prompt")
+        record = LineAppender(self._record)
+
+        async def one(prompt: str) -> None:
+            async with free:
+                reply = await _reply(asked, any_entry, prompt)
+            self._known[self.key(prompt)] = reply
+            record.append({"key": self.key(prompt), "reply": reply})
+
         try:
-            with self._record.open("a", encoding="utf-8") as file:
-
-                async def one(prompt: str) -> None:
-                    async with free:
-                        reply = await _reply(asked, any_entry, prompt)
-                    self._known[self.key(prompt)] = reply
-                    file.write(json.dumps({"key": self.key(prompt), "reply": reply}, ensure_ascii=False) + "\n")
-                    file.flush()
-
-                await asyncio.gather(*map(one, prompts))
+            await asyncio.gather(*map(one, prompts))
         finally:
+            record.close()
             await asked.aclose()
 
     def _with(self, task: Task, said: Sequence[str]) -> Task | None:
@@ -115,17 +115,12 @@ def prompt_of(task: Task) -> str:
 
 
 def _recorded(record: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else ()
-    for number, line in enumerate(lines, 1):
-        try:
-            kept = json.loads(line)
-            found[str(kept["key"])] = str(kept["reply"])
-        except (ValueError, KeyError, TypeError):
-            raise UsageError(
-                f"{record}:{number} is no recorded reply: delete the line, it is requested again"
-            ) from None
-    return found
+    damaged: list[DamagedLine] = []
+    lines = list(read_json_lines(record, damaged.append)) if record.exists() else []
+    bad = [each.line for each in damaged] + [line.number for line in lines if not {"key", "reply"} <= line.value.keys()]
+    if bad:
+        raise UsageError(f"{record}:{min(bad)} is no recorded reply: delete the line, it is requested again")
+    return {str(line.value["key"]): str(line.value["reply"]) for line in lines}
 
 
 async def _reply(model: Model, entry: Any, prompt: str) -> str:
