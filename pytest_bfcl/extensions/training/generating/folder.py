@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pytest_bfcl.extensions.training.generating.making import Place, digest_of
+from pytest_bfcl.extensions.training.generating.making import Task, digest_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, read_json_lines
@@ -120,16 +119,15 @@ class Folder:
         self._ends[str(told["file"])] = int(told["end"])
         self.done = int(told["number"]) + 1
 
-    def write(self, place: Place) -> None:
+    def write(self, task: Task) -> None:
         """Write one task."""
-        task, name = place.task, f"{place.task.category}.jsonl"
+        made, name = task.entry["generated"], f"{task.entry['category']}.jsonl"
         file = self._file(name)
-        file.append_bytes(f"{task.line}\n".encode())
-        facts: dict[str, Any] = json.loads(task.line)["generated"]
+        file.append_bytes(f"{json.dumps(task.entry, ensure_ascii=False)}\n".encode())
         told: Parsed = {
-            "number": task.number, "kind": task.kind, "id": task.entry_id, "file": name, "end": file.size,
-            "difficulty": task.difficulty, "question": digest_of(place.question), "refused": dict(place.refused),
-            "cheap": place.cheap, "twins": place.twins, "facts": {each: facts[each] for each in _MEANS},
+            "number": task.number, "kind": made["kind"], "id": task.entry["id"], "file": name, "end": file.size,
+            "difficulty": made["difficulty"], "question": digest_of(task.question), "refused": dict(task.refused),
+            "cheap": task.cheap, "twins": task.twins, "facts": {each: made[each] for each in _MEANS},
         }  # fmt: skip
         self._journal.append(told)
         self._take(told)

@@ -62,7 +62,7 @@ def good() -> dict[str, Any]:
 
 
 def _prove(raw: dict[str, Any], category: str = "multi_turn_base") -> Facts:
-    return proved(entry_of(raw, f"{category}_0", category))
+    return proved(entry_of({"id": f"{category}_0", "category": category, **raw}))
 
 
 def test_a_good_entry_is_proved_and_its_dependencies_are_counted() -> None:
@@ -179,6 +179,7 @@ def test_planted_bad_entries_are_refused(name: str) -> None:
 
 
 SINGLE = {
+    "id": "simple_python_0", "category": "simple_python",
     "question": _said("Book a table for 4 in Riga."),
     "function": [{"name": "book_table", "description": "Book a table in a restaurant of a town.",
                   "parameters": {"type": "dict", "required": ["guests", "town"], "properties": {
@@ -196,7 +197,7 @@ SINGLE = {
     ({"guests": ["4"], "town": ["Riga"]}, "unclear tools"),
 ])  # fmt: skip
 def test_single_turns_are_proved(answer: dict[str, Any], reason: str | None) -> None:
-    entry = entry_of({**SINGLE, "possible_answer": [{"book_table": answer}]}, "simple_python_0", "simple_python")
+    entry = entry_of({**SINGLE, "possible_answer": [{"book_table": answer}]})
     if reason is None:
         assert proved_single(entry).calls == 1
         return
@@ -246,7 +247,7 @@ def test_whatever_is_made_is_proved_elsewhere(name: str, seed: int, tmp_path: Pa
     """By a run of `validate`'s own proof, which plays the entries as any other."""
     places = _places(tuple(DOMAINS) if name == "all" else (name,), seed, 20 if name != "MathAPI" else 1)
     file = tmp_path / "made.jsonl"
-    file.write_text("".join(f"{place.task.line}\n" for place in places))
+    file.write_text("".join(f"{json.dumps(place.entry)}\n" for place in places))
     data = open_data(str(file))
     refs = [ref for category in data.categories() for ref in data.index(category)]
     assert len(refs) == len(places)
@@ -322,7 +323,7 @@ def test_a_models_words_count_only_where_the_task_holds(name: str, tmp_path: Pat
     """Recorded replies: no model is asked."""
     recipe, record = Recipe(3, ("TicketAPI",), official=False), tmp_path / RECORD
     (place,) = filled(recipe, 0)
-    prompt = prompt_of(place.task)
+    prompt = prompt_of(place)
     reply, taken = REPLIES[name]
     key = Rewording("openai:gone", Settings(), record, recipe).key(prompt)
     record.write_text(json.dumps({"key": key, "reply": reply(json.loads(prompt))}) + "\n")
@@ -360,12 +361,12 @@ def test_what_is_said_can_be_read() -> None:
 def test_twins_live_in_opposite_worlds_and_no_cheap_policy_passes_either(kind: str) -> None:
     recipe = Recipe(5, ("TicketAPI", "TradingBot", "MessageAPI"), official=False)
     places = filled(recipe, PATTERN.index(kind))  # type: ignore[arg-type]
-    told = [json.loads(place.task.line) for place in places]
+    told = [place.entry for place in places]
     one, two = ([each["holds"] for each in raw["generated"]["conditions"]] for raw in told)
     assert {*one} == {*two} == {True, False}
     assert one == [not holds for holds in two][: len(one)]
     for raw in told:
-        entry = entry_of({k: v for k, v in raw.items() if k not in ("id", "category")}, raw["id"], raw["category"])
+        entry = entry_of(raw)
         assert solved(entry)
         assert passes(entry, entry.possible_answer or [])
         assert len(found := cheap(entry)) >= 4
