@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -106,75 +105,67 @@ def _condition(holds: bool, *first: str, other: str = "") -> Callable[[dict[str,
 
 BUY = "place_order(order_type='Buy', symbol='KELP', price=41.75, amount=5)"
 MV = "mv(source='apples.txt', destination='apples_2027.txt')"
-PLANTED = {
-    "a value that nobody said": (_turn(1, "Rename apples.txt.", MV), "multi_turn_base", "unreachable value"),
-    "another number than was said": (
-        _turn(0, "Buy 6 shares of KELP at 41.75.", BUY),
-        "multi_turn_base", "unreachable value",
-    ),
-    "the price before it is looked up": (
-        lambda e: e["possible_answer"][0].reverse(), "multi_turn_base", "unreachable value",
-    ),
-    "a choice that the words do not tell": (
-        _turn(0, "Get me 5 of KELP at 41.75.", "place_order(order_type='Sell', symbol='KELP', price=41.75, amount=5)"),
-        "multi_turn_base", "unreachable value",
-    ),
-    "a call that fails": (_turn(1, "Delete pears.txt.", "rm(file_name='pears.txt')"), "multi_turn_base", "call fails"),
-    "a function that is not there": (_turn(1, "Erase it.", "erase()"), "multi_turn_base", "tool not there"),
-    "no call at all": (lambda e: e.update(possible_answer=[[], []]), "multi_turn_base", "nothing to do"),
-    "a call that is not needed": (
-        _turn(1, "Rename apples.txt to apples_2027.txt. What is KELP at?", MV, "get_stock_info(symbol='KELP')"),
-        "multi_turn_base", "passes with less",
-    ),
-    "more turns than were said": (lambda e: e["possible_answer"].append([MV]), "multi_turn_base", "call fails"),
-    "an empty file made or copied": (
-        _turn(1, "Create new.txt, and look at empty.txt.", "touch(file_name='new.txt')", "cat(file_name='empty.txt')"),
-        "multi_turn_base", "ambiguous",
-    ),
-    "the end of a short file or all of it": (
-        _turn(1, "Write \"two\" into empty.txt and show me empty.txt.",
-              "echo(content='two', file_name='empty.txt')", "cat(file_name='empty.txt')"),
-        "multi_turn_base", "ambiguous",
-    ),
-    "held out, but another one does it": (
-        _held_out("touch", "touch(file_name='new.txt')"), "multi_turn_miss_func", "unreachable value",
-    ),
-    "held out and not called": (_held_out("rm", MV), "multi_turn_miss_func", "tool not there"),
-    "called before it arrives": (
-        lambda e: e.update(missed_function={"1": ["place_order"]}), "multi_turn_miss_func", "tool not there",
-    ),
-    "nothing is missing": (_missing, "multi_turn_miss_param", "nothing is missing"),
-    "an attempt that works where it is to fail": (
-        _condition(True, "mv(source='apples.txt', destination='apples_2027.txt')", other="rm(file_name='empty.txt')"),
-        "multi_turn_base", "unreachable value",
-    ),
-    "an attempt that fails where it is to work": (
-        _condition(False, "mv(source='apples.txt', destination='empty.txt')"), "multi_turn_base", "unreachable value",
-    ),
-    "one world only": (
-        lambda e: e["generated"].update(conditions=[
+PLANTED: dict[str, dict[str, Callable[[dict[str, Any]], Any]]] = {
+    "unreachable value": {
+        "a value that nobody said": _turn(1, "Rename apples.txt.", MV),
+        "another number than was said": _turn(0, "Buy 6 shares of KELP at 41.75.", BUY),
+        "the price before it is looked up": lambda e: e["possible_answer"][0].reverse(),
+        "a choice that the words do not tell": _turn(0, "Get me 5 of KELP at 41.75.", BUY.replace("Buy", "Sell")),
+        "held out, but another one does it": _held_out("touch", "touch(file_name='new.txt')"),
+        "an attempt that works where it is to fail": _condition(True, MV, other="rm(file_name='empty.txt')"),
+        "an attempt that fails where it is to work": _condition(
+            False, "mv(source='apples.txt', destination='empty.txt')"
+        ),
+    },
+    "call fails": {
+        "a call that fails": _turn(1, "Delete pears.txt.", "rm(file_name='pears.txt')"),
+        "more turns than were said": lambda e: e["possible_answer"].append([MV]),
+    },
+    "tool not there": {
+        "a function that is not there": _turn(1, "Erase it.", "erase()"),
+        "held out and not called": _held_out("rm", MV),
+        "called before it arrives": lambda e: e.update(missed_function={"1": ["place_order"]}),
+    },
+    "nothing to do": {"no call at all": lambda e: e.update(possible_answer=[[], []])},
+    "passes with less": {
+        "a call that is not needed": _turn(
+            1, "Rename apples.txt to apples_2027.txt. What is KELP at?", MV, "get_stock_info(symbol='KELP')"
+        ),
+    },
+    "ambiguous": {
+        "an empty file made or copied": _turn(
+            1, "Create new.txt, and look at empty.txt.", "touch(file_name='new.txt')", "cat(file_name='empty.txt')"
+        ),
+        "the end of a short file or all of it": _turn(
+            1, 'Write "two" into empty.txt and show me empty.txt.',
+            "echo(content='two', file_name='empty.txt')", "cat(file_name='empty.txt')",
+        ),
+    },
+    "nothing is missing": {"nothing is missing": _missing},
+    "one world only": {
+        "one world only": lambda e: e["generated"].update(conditions=[
             {"turn": 1, "kind": "unless", "holds": True, "first": [MV], "act": [], "other": []}]),
-        "multi_turn_base", "one world only",
-    ),
-    "the other branch": (
-        lambda e: e["generated"].update(conditions=[
+    },
+    "wrong branch": {
+        "the other branch": lambda e: e["generated"].update(conditions=[
             {"turn": 1, "kind": "unless", "holds": True, "first": [MV], "act": ["ls()"], "other": []},
             {"turn": 0, "kind": "unless", "holds": False, "first": e["possible_answer"][0], "act": [], "other": []}]),
-        "multi_turn_base", "wrong branch",
-    ),
-    "words that nobody can read": (
-        _turn(1, "apples.txt: apples_2027.txt!", MV), "multi_turn_base", "honest policy fails",
-    ),
+    },
+    "honest policy fails": {"words that nobody can read": _turn(1, "apples.txt: apples_2027.txt!", MV)},
 }  # fmt: skip
+"""Reason → what is wrong, and how it came to be."""
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_planted_bad_entries_are_refused(name: str) -> None:
-    change, category, reason = PLANTED[name]
-    entry = deepcopy(good())
+@pytest.mark.parametrize(
+    ("reason", "change"), [(reason, change) for reason, changes in PLANTED.items() for change in changes.values()],
+    ids=[name for changes in PLANTED.values() for name in changes],
+)  # fmt: skip
+def test_planted_bad_entries_are_refused(reason: str, change: Callable[[dict[str, Any]], Any]) -> None:
+    entry = good()
     change(entry)
+    kind = "miss_func" if "missed_function" in entry else "base" if all(entry["possible_answer"]) else "miss_param"
     with pytest.raises(Unproved) as refused:
-        _prove(entry, category)
+        _prove(entry, f"multi_turn_{kind}")
     assert refused.value.reason == reason, str(refused.value)
 
 
