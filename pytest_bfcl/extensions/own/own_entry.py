@@ -68,7 +68,7 @@ ExpectedCall = dict[str, dict[str, list[Any]]]
 class OwnEntry(BaseModel):
     """One entry, one line of a `.jsonl` file."""
 
-    model_config = ConfigDict(extra="allow", title="pytest-bfcl entry")
+    model_config = ConfigDict(extra="allow", title="pytest-bfcl entry", use_attribute_docstrings=True)
 
     id: str = Field(min_length=1, description="Names the entry in results; unique in a run, no control characters.")
     category: str | None = Field(
@@ -76,12 +76,10 @@ class OwnEntry(BaseModel):
         description="How it is judged. Default: what the id begins with, else simple_python.",
         json_schema_extra={"anyOf": [{"type": "string", "enum": list(CATEGORIES)}, {"type": "null"}]},
     )
-    question: str | list[OwnMessage] | list[list[OwnMessage]] = Field(
-        description="Turns, each a list of messages; a bare text or one flat list of messages is one turn."
-    )
-    function: Tools | OwnFunction | OwnTool = Field(
-        default_factory=list, description="The tools offered. Needed by all entries but multi-turn and agentic ones."
-    )
+    question: str | list[OwnMessage] | list[list[OwnMessage]]
+    """Turns, each a list of messages; a bare text or one flat list of messages is one turn."""
+    function: Tools | OwnFunction | OwnTool = Field(default_factory=list)
+    """The tools offered. Needed by all entries but multi-turn and agentic ones."""
     possible_answer: list[ExpectedCall] | list[list[str]] | list[str] | str | None = Field(
         default=None,
         description='Single turn: one {function: {parameter: [acceptable values]}} a call, where "" among the values '
@@ -89,53 +87,42 @@ class OwnEntry(BaseModel):
         "Relevance and irrelevance: nothing.",
     )
     ground_truth: list[Any] | str | None = Field(default=None, description="Another name of possible_answer.")
-    involved_classes: list[str] = Field(
-        default_factory=list, description="Multi-turn: the simulators whose tools are offered."
-    )
+    involved_classes: list[str] = Field(default_factory=list)
+    """Multi-turn: the simulators whose tools are offered."""
     initial_config: Parsed = Field(default_factory=dict, description="Multi-turn: simulator → the state it begins in.")
-    missed_function: dict[str, list[str | OwnFunction | OwnTool]] = Field(
-        default_factory=dict, description="Multi-turn: turn → the tools (by name, or whole) that only arrive there."
-    )
+    missed_function: dict[str, list[str | OwnFunction | OwnTool]] = Field(default_factory=dict)
+    """Multi-turn: turn → the tools (by name, or whole) that only arrive there."""
     scenario: str | None = Field(default=None, description="Memory: which write-stage conversations come before.")
     language: Language | None = Field(default=None, description="How values are typed. Default: the category's.")
-    return_format: ReturnFormat | None = Field(
-        default=None, description="Notation that prompting asks for. Default: the language's."
-    )
+    return_format: ReturnFormat | None = None
+    """Notation that prompting asks for. Default: the language's."""
     dialect: Dialect = Field(
         default="bfcl",
         description="json-schema: the tools are offered to the model byte for byte as they are written here, and "
         "arguments are valid by their JSON Schema; bfcl: as the benchmark's own documents are.",
     )
-    mcp: str | None = Field(
-        default=None, description="Category mcp: the server's name, as --bfcl-mcp NAME=… says where it is."
-    )
-    setup: list[ServerCall] = Field(
-        default_factory=list, description="Category mcp: calls of the server before the conversation."
-    )
+    mcp: str | None = None
+    """Category mcp: the server's name, as --bfcl-mcp NAME=… says where it is."""
+    setup: list[ServerCall] = Field(default_factory=list)
+    """Category mcp: calls of the server before the conversation."""
     files: ServerFiles = Field(
         default_factory=dict,
         description='Category mcp: path in the trial\'s own directory → the text to write there, or {"copy": a file or '
         "folder beside this one}; commands say {workdir} for the directory, entries /workdir.",
     )
-    results: list[RecordedResult] = Field(
-        default_factory=list,
-        description="Category recorded: what the tools give, by call and arguments; for the same call again the next.",
-    )
-    expect: list[Expectation] = Field(
-        default_factory=list,
-        description="Categories mcp and recorded: what must hold of answers, calls and the server's state.",
-    )
+    results: list[RecordedResult] = Field(default_factory=list)
+    """Category recorded: what the tools give, by call and arguments; for the same call again the next."""
+    expect: list[Expectation] = Field(default_factory=list)
+    """Categories mcp and recorded: what must hold of answers, calls and the server's state."""
     allows: list[str] | dict[str, str] = Field(
         default_factory=list,
         description='Adversaries that may pass the entry, best with the reason: {"parrot": "why"}. Known: '
         f"{', '.join(ADVERSARIES)}.",
     )
-    checker: str | None = Field(
-        default=None, description="A checker of another package (entry point pytest_bfcl.checkers) that judges instead."
-    )
-    reviewed: bool = Field(
-        default=True, description="false: made by a program, and nobody has read it yet; `validate` says so."
-    )
+    checker: str | None = None
+    """A checker of another package (entry point pytest_bfcl.checkers) that judges instead."""
+    reviewed: bool = True
+    """false: made by a program, and nobody has read it yet; `validate` says so."""
     note: str | None = Field(default=None, description="For people; nothing reads it.")
 
 
