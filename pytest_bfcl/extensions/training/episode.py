@@ -7,7 +7,7 @@ conditions of a run. No request goes to a model.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.extensions.training.rewards import CALL_COST, Grades, grades_of, reward
@@ -17,6 +17,8 @@ from pytest_bfcl.judging.entries import entry_of
 from pytest_bfcl.judging.said import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset.entry import Entry
@@ -47,6 +49,11 @@ class StepResult(NamedTuple):
     done: bool
     reward: float
     user_turn: int
+
+    @property
+    def text(self) -> str:
+        """The observations as one text."""
+        return "\n\n".join(str(message.get("content") or "") for message in self.observations)
 
 
 class Episode(Conversation):
@@ -118,6 +125,13 @@ class Episode(Conversation):
         turn = self.user_turn
         observations = self.reply(said)
         return StepResult(observations, self.done, self._newly_earned(turn), self.user_turn)
+
+    def decoded(self, tokenizer: Any, ids: Sequence[int]) -> str:
+        """A reply's tokens as text. Own formats may mark calls by special tokens; those that only end a reply do not
+        count.
+        """
+        kept = [each for each in ids if each not in (tokenizer.eos_token_id, tokenizer.pad_token_id)]
+        return str(tokenizer.decode(kept, skip_special_tokens=not self.settings.decoder))
 
     def _newly_earned(self, turn: int) -> float:
         """The reward of the turns that have ended since this one began."""

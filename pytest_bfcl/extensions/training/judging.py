@@ -14,7 +14,8 @@ import json
 import os
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -287,7 +288,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
     lines = valid = errors = 0
     first_error = ""
     readings = how.readings()
-    with _Verdicts(how.out, piece.name) as verdicts:
+    with _writer(how.out, piece.name) as write:
         found = _lines_with_models(lines_of(piece), names)
         for verdict in how.verdicts(found, how.opened(), readings, lines_of(piece), piece.first):
             if "error" in verdict:
@@ -296,7 +297,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
                 verdict["file"] = piece.path
             lines += 1
             valid += verdict.get("valid") is True
-            verdicts.write(names.popleft(), verdict)
+            write(names.popleft(), verdict)
     return Tally(piece.path, lines, valid, errors, first_error, tuple(readings.sentences()))
 
 
@@ -308,11 +309,9 @@ def _lines_with_models(lines: Iterator[Any], names: deque[str]) -> Iterator[Any]
             yield line
             continue
         model = None
-        try:
+        with suppress(ValueError):  # the judge says why
             line = parsed_line(line)
             model = line.get("model")
-        except ValueError:
-            pass  # the judge says why
         if isinstance(model, str) and model and (model in folders or len(folders) < MOST_FOLDERS):
             names.append(folders.setdefault(model, folder_name(model)[:120]))
         else:
@@ -320,26 +319,22 @@ def _lines_with_models(lines: Iterator[Any], names: deque[str]) -> Iterator[Any]
         yield line
 
 
-class _Verdicts:
-    """One piece's files of verdicts, one a model; they appear when the piece is complete."""
+@contextmanager
+def _writer(out: str, name: str) -> Iterator[Callable[[str, Parsed], None]]:
+    """Writes one piece's verdicts, a file a model; they appear when the piece is complete."""
+    files: dict[str, IO[str]] = {}
 
-    def __init__(self, out: str, name: str) -> None:
-        self._out = Path(out)
-        self._name = name
-        self._files: dict[str, IO[str]] = {}
-
-    def write(self, model: str, verdict: Parsed) -> None:
-        if model not in self._files:
-            folder = self._out / f"model={model}"
+    def write(model: str, verdict: Parsed) -> None:
+        if model not in files:
+            folder = Path(out) / f"model={model}"
             folder.mkdir(parents=True, exist_ok=True)
-            self._files[model] = (folder / f".{self._name}.part").open("w", encoding="utf-8")
-        self._files[model].write(encoded(verdict) + "\n")
+            files[model] = (folder / f".{name}.part").open("w", encoding="utf-8")
+        files[model].write(encoded(verdict) + "\n")
 
-    def __enter__(self) -> _Verdicts:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        for file in self._files.values():
+    try:
+        yield write
+    finally:
+        for file in files.values():
             file.close()
-            if kind is None:
-                os.replace(file.name, Path(file.name).with_name(f"{self._name}.jsonl"))
+    for file in files.values():
+        os.replace(file.name, Path(file.name).with_name(f"{name}.jsonl"))

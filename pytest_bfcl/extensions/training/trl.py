@@ -176,7 +176,7 @@ class EntryEnvironment:
         if name not in {tool["function"]["name"] for tool in episode.tools}:
             return NOT_YET
         found = episode.step(Reply(tool_calls=(call,)))
-        return OVER if found.done else _texts(found.observations)
+        return OVER if found.done else found.text
 
     def _end_turn(self, arguments: Fields) -> str:
         """The user's next message; ``answer``: the policy's words, which grades read if something is missing."""
@@ -184,7 +184,7 @@ class EntryEnvironment:
         if episode.done:
             return OVER
         found = episode.step(Reply(text=answer if isinstance(answer, str) else ""))
-        return OVER if found.done else _texts(found.observations)
+        return OVER if found.done else found.text
 
     def _reward(self, completion: object) -> float:
         """End the rollout, once, and return its reward. Turns that were not reached have no call."""
@@ -253,10 +253,6 @@ def _toolset(entry: Entry) -> str:
     turns = entry.row.multi_step and len(entry.question) > 1
     told = json.dumps([entry.all_functions, bool(turns)], sort_keys=True, default=str)
     return f"tools_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-
-
-def _texts(observations: Sequence[Fields]) -> str:
-    return "\n\n".join(str(message.get("content") or "") for message in observations)
 
 
 def _last_text(completion: object) -> str:

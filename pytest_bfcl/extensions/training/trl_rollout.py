@@ -115,12 +115,10 @@ class Rollout:
     def hear(self, ids: Sequence[int], logprobs: Sequence[float] | None) -> None:
         """Take a reply of the policy and append its observations."""
         self._append(list(ids), 1, logprobs)
-        ends = {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
-        kept = [each for each in ids if each not in ends]
-        text = self.tokenizer.decode(kept, skip_special_tokens=not self.episode.settings.decoder)
-        found = self.episode.step(str(text))
+        found = self.episode.step(self.episode.decoded(self.tokenizer, ids))
         if not found.done:
-            self._append(self._ids(self._observation_text(found.observations, bool(ids) and ids[-1] in ends)), 0, None)
+            ended = bool(ids) and ids[-1] in (self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
+            self._append(self._ids(self._observation_text(found.observations, ended)), 0, None)
 
     def _append(self, ids: list[int], whose: int, logprobs: Sequence[float] | None) -> None:
         self.ids += ids

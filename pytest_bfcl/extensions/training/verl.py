@@ -80,9 +80,8 @@ def answered(episode: Episode, messages: Sequence[Fields]) -> tuple[bool, str, f
     """Take the policy's last message: whether the episode has ended, the user's next words, the reward, facts."""
     said = next((each for each in reversed(messages) if each.get("role") == "assistant"), {"content": ""})
     found = episode.step(_text(said.get("content")) if episode.mode == "prompt" else said)
-    text = "\n\n".join(str(message.get("content") or "") for message in found.observations)
     facts = {"entry_id": episode.entry.id, "user_turn": found.user_turn, "verdict": episode.verdict}
-    return found.done, text, found.reward, facts
+    return found.done, found.text, found.reward, facts
 
 
 def _text(content: object) -> str | None:

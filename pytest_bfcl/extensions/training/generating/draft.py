@@ -182,7 +182,20 @@ class Draft:
             self.said.setdefault((name, move.takes[parameter]), []).append(value)
         said = {each: phrase for each, phrase in step.phrases.items() if each in step.drawn}
         said |= {each: value_text(value) for each, value in move.fixed.items()}
-        self._note(move, result, said, step.arguments)
+        for kind, gift in move.gives.items():
+            value = gift.path(result)
+            if value is None or value == []:
+                continue
+            try:
+                told = gift.far[0].format(**said)
+            except KeyError:
+                told = ""
+            later = gift if told and told not in self.referred else replace(gift, far=("{0}",), about={})
+            self.referred.add(told)
+            self.facts[kind] = Fact(
+                value, later, said if later is gift else {}, len(self.calls) - 1,
+                {each: step.arguments[parameter] for each, parameter in gift.about.items()},
+            )  # fmt: skip
 
     def _facts_for(self, move: Move) -> dict[str, tuple[Fact, str]]:
         """The parameters that can take an earlier result, with the words for it."""
@@ -286,22 +299,6 @@ class Draft:
                 return None
             found.append(made)
         return found
-
-    def _note(self, move: Move, result: Any, said: dict[str, str], arguments: Parsed) -> None:
-        for kind, gift in move.gives.items():
-            value = gift.path(result)
-            if value is None or value == []:
-                continue
-            try:
-                told = gift.far[0].format(**said)
-            except KeyError:
-                told = ""
-            later = gift if told and told not in self.referred else replace(gift, far=("{0}",), about={})
-            self.referred.add(told)
-            self.facts[kind] = Fact(
-                value, later, said if later is gift else {}, len(self.calls) - 1,
-                {each: arguments[parameter] for each, parameter in gift.about.items()},
-            )  # fmt: skip
 
     def words(self, steps: Sequence[Step], vague: str | None = None) -> str:
         """The user's words for these calls; ``vague``: the parameter whose value is missing (of the only call)."""
