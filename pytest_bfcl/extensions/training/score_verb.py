@@ -146,15 +146,17 @@ def _source(path: str, how: Judging, left_out: LeftOut) -> tuple[DataSet | str, 
     """
     from pytest_bfcl.extensions.training.judging import lines_of, pieces_of
     from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.runs.official_layout import result_files
     from pytest_bfcl.runs.replay_lines import read_replay_lines
 
     if path == STREAM:
         return how.data, iter(sys.stdin.buffer), iter(())
-    if is_folder(path):
-        data = _data_of_run(Path(path)) if how.data == "auto" else open_data(how.data)
-        return data, read_replay_lines(Path(path), left_out, how.decoder, how.names, data), iter(())
+    where = Path(path)
+    if where.is_dir() or (where.is_file() and result_files(where)):  # an official result file is read as a folder
+        data = _data_of_run(where) if how.data == "auto" else open_data(how.data)
+        return data, read_replay_lines(where, left_out, how.decoder, how.names, data), iter(())
     pieces = pieces_of([path])
-    if pieces[0].kind == "lines" and (whole := spread_json(Path(path))):
+    if pieces[0].kind == "lines" and (whole := spread_json(where)):
         raise UsageError(f"{path}: {whole}")
     lines, ahead = (chain.from_iterable(map(lines_of, pieces)) for _ in range(2))
     return how.data, lines, ahead
@@ -168,13 +170,6 @@ def _data_of_run(folder: Path) -> DataSet:
     if not is_run(folder):
         return open_data("auto")
     return data_of_run(RunDirectory.open(folder).fingerprint, str(folder))
-
-
-def is_folder(path: str) -> bool:
-    """Whether a path is a folder of results, or an official result file, which is read as one."""
-    from pytest_bfcl.runs.official_layout import result_files
-
-    return Path(path).is_dir() or (Path(path).is_file() and bool(result_files(Path(path))))
 
 
 def tell(sentences: Iterable[str]) -> None:
