@@ -113,7 +113,7 @@ class OwnEntry(BaseModel):
     results: list[RecordedResult] = Field(default_factory=list)
     """Category recorded: what the tools give, by call and arguments; for the same call again the next."""
     expect: list[Expectation] = Field(default_factory=list)
-    """Categories mcp and recorded: what must hold of answers, calls and the server's state."""
+    """Categories mcp and recorded: what must be true of answers, calls and the server's state."""
     allows: list[str] | dict[str, str] = Field(
         default_factory=list,
         description='Adversaries that may pass the entry, best with the reason: {"parrot": "why"}. Known: '
@@ -122,7 +122,7 @@ class OwnEntry(BaseModel):
     checker: str | None = None
     """A checker of another package (entry point pytest_bfcl.checkers) that judges instead."""
     reviewed: bool = True
-    """false: made by a program, and nobody has read it yet; `validate` says so."""
+    """false: made by a program, and no person has read it yet; `validate` reports this."""
     note: str | None = Field(default=None, description="For people; nothing reads it.")
 
 

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -49,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(feeder=None)
     for name in entry_points.offered("feeders"):
         parser.add_argument(
-            f"--{name}", nargs="?", const="auto", metavar="ADDRESS", action=_Elsewhere, dest="feeder",
+            f"--{name}", nargs="?", const=(name, "auto"), metavar="ADDRESS", dest="feeder",
+            type=partial(lambda name, address: (name, address), name),
             help="judge on a cluster: HOST:PORT, auto or local; every node finds the files under the same path",
         )  # fmt: skip
     parser.add_argument(
@@ -84,13 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", default=STREAM, metavar="OUT.jsonl",
         help="file for the verdicts (.gz compresses; default: stdout); with several inputs a folder",
     )  # fmt: skip
-
-
-class _Elsewhere(argparse.Action):
-    """Stores the feeder's name with the address."""
-
-    def __call__(self, parser: object, namespace: argparse.Namespace, address: object, option: object = None) -> None:
-        namespace.feeder = (str(option)[2:], str(address))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -36,19 +36,15 @@ def compute_score(
     for a policy's text.
     """
     given = extra_info if isinstance(extra_info, Mapping) else {}
-    if (played := _all_scores(given.get("turn_scores"))) is not None:
-        return played
+    scores = given.get("turn_scores")
+    played = [score for score in scores if isinstance(score, int | float)] if isinstance(scores, Sequence) else []
+    if played:
+        return float(sum(played))
     kept = {name: value for name, value in options.items() if name in Options.__annotations__}
     if key_of(given) is None:
         wanted = {name: value for name, value in kept.items() if name not in ("step_limit", "names")}
         return rewards.compute_score(data_source, solution_str, ground_truth, extra_info, **wanted)
     return reward_of(given, solution_str, options_of(kept))
-
-
-def _all_scores(scores: object) -> float | None:
-    listed = list(scores) if isinstance(scores, Sequence) and not isinstance(scores, str | bytes) else []
-    told = [float(score) for score in listed if isinstance(score, int | float)]
-    return sum(told) if told else None
 
 
 def rows(tasks: Tasks) -> Iterator[Parsed]:

@@ -30,7 +30,7 @@ KNOWN = (
 
 
 Refuse = Callable[[str], object]
-"""Hears of file, line and field that cannot be read: it raises, or the rest is read."""
+"""Receives file, line and field that cannot be read: it raises, or the rest is read."""
 
 
 def conversations_of_log(path: Path, refuse: Refuse) -> list[Conversation]:
