@@ -240,7 +240,7 @@ def resolved(schema: Fields, root: Fields) -> Parsed:
         whole = dict(part) if isinstance(part, Mapping) else {}
         for _ in steps:
             if isinstance(reference := whole.pop("$ref", None), str):
-                whole = {**_target(reference, root), **whole}
+                whole = {**target(reference, root), **whole}
             elif isinstance(parts := whole.pop("allOf", None), list):
                 for each in parts:
                     whole = _joined(whole, of(each))
@@ -270,7 +270,8 @@ def _joined(one: Parsed, other: Fields) -> Parsed:
     return joined
 
 
-def _target(reference: str, root: Fields) -> Fields:
+def target(reference: str, root: Fields) -> Fields:
+    """The object at ``#/…`` in a document; empty if the reference leads nowhere, or out of it."""
     found: Any = root if reference.startswith("#") else None
     for part in reference.lstrip("#").strip("/").split("/"):
         key = part.replace("~1", "/").replace("~0", "~")

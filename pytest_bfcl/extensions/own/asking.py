@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.models import Model
     from pytest_bfcl.settings import Settings
 
-Ask = Callable[["Request"], Awaitable[Reply]]
-"""The source of a request's answer: the model, or a recording."""
-
 
 @dataclass(frozen=True, slots=True)
 class Answer(Reply):
@@ -54,45 +51,42 @@ class Answer(Reply):
 async def ask_model(
     text: str | Sequence[Message],
     tools: object,
-    ask: Ask,
     model: Model,
     settings: Settings,
     texts: Texts,
+    tape: Tape,
     *,
-    mcp: str | None = None,
-    system: str | None = None,
-    name: str = "ask",
-    tape: Tape | None = None,
-    live_tools: bool = False,
+    mcp: str | None,
+    system: str | None,
+    live_tools: bool,
 ) -> Answer:
     """Send requests until the model stops calling, or after ``step_limit`` steps.
 
     ``tools``: Python functions (``async def`` too), simulators, function documents in any provider's shape, or one of
     these; ``mcp``: URL or command of an MCP server whose tools are offered and called there. Calls of tools that are
-    only documents are not executed, and end the conversation. ``tape``: records tools' results, or replays them (not
-    with ``live_tools``; never for simulators, whose state counts).
+    only documents are not executed, and end the conversation. ``tape``: has the model's answers, and tools' results
+    (not with ``live_tools``; never of simulators, whose state counts).
 
     Raises `UsageError` for anything else, `HarnessError` (kind ``mcp``) for a server that does not answer.
     """
-    native, tape = model.mode == "fc", None if live_tools else tape
+    native, results_on = model.mode == "fc", None if live_tools else tape
     question = [{"role": "user", "content": text}] if isinstance(text, str) else [dict(each) for each in text]
     if system:
         question = prompts.with_system(question, system)
     async with AsyncExitStack() as stack:
         offered = list(_offered(tools))
         if mcp is not None:
-            offered += await _of_server(mcp, settings.timeout_s, stack, question, tape, as_listed=native)
-        known = _Tools(offered, tape)
+            offered += await _of_server(mcp, settings.timeout_s, stack, question, results_on, as_listed=native)
+        known = _Tools(offered, results_on)
         documents = known.documents
-        entry = Entry(id=name, category="simple_python", question=[question], function=documents)
+        entry = Entry(id=tape.test, category="simple_python", question=[question], function=documents)
         messages = prompts.first_messages(entry, documents, texts, mode=model.mode)
         calls: list[Call] = []
         results: list[str] = []
         for step in range(settings.step_limit + 1):
             functions = documents if native else ()
-            last = await ask(
-                Request(entry, list(messages), functions, 0, step, 1, settings.sent_parameters(), step + 1)
-            )
+            request = Request(entry, list(messages), functions, 0, step, 1, settings.sent_parameters(), step + 1)
+            last = await tape.reply(request, model)
             message = history.assistant_message(model, last, 0, step)
             messages.append(message)
             made = _calls(last, model, documents)

@@ -10,7 +10,7 @@ import contextlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -29,6 +29,7 @@ from pytest_bfcl.replies import read_reply
 from pytest_bfcl.simulators import Simulator
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
+T = TypeVar("T")
 WHERE = "docs/expectations.md has every kind of expectation"
 _VALUES = ("equals", "contains", "matches", "schema", "exists", "tolerance")
 
@@ -40,7 +41,6 @@ def assert_expect(output: object, *expectations: Mapping[str, Any], functions: o
     ``output`` and ``functions`` are as in `expect`. Raises `Failure` for the first that is not met, and `UsageError`
     before judging for an impossible one.
     """
-    __tracebackhide__ = True
     if not expectations:
         raise UsageError(f'name what is expected: assert_expect(reply, {{"called": "buy"}}); {WHERE}')
     subject = expect(output, functions)
@@ -49,6 +49,15 @@ def assert_expect(output: object, *expectations: Mapping[str, Any], functions: o
         subject.hold(each)
 
 
+def _public_without_our_frames(kind: type[T]) -> type[T]:
+    """A class whose errors appear at the line that calls a method."""
+    for name, method in vars(kind).copy().items():
+        if not name.startswith("_"):
+            setattr(kind, name, without_our_frames(method))
+    return kind
+
+
+@_public_without_our_frames
 class Expected:
     """The result of `expect`: every method checks one expectation, raises `Failure` if it is not met, and returns
     itself.
@@ -73,7 +82,6 @@ class Expected:
 
         ``closed``: no other arguments are allowed.
         """
-        __tracebackhide__ = True
         return self._holds(called=tool, arguments=arguments, count=count, closed=closed)
 
     def attempted(
@@ -85,52 +93,42 @@ class Expected:
         closed: bool | None = None,
     ) -> Expected:
         """The model called it, with any result."""
-        __tracebackhide__ = True
         return self._holds(attempted=tool, arguments=arguments, count=count, closed=closed)
 
     def not_called(self, tool: str | Sequence[str] = "*", arguments: Fields | None = None) -> Expected:
         """The model did not call it, not even without effect; without a tool: it called nothing."""
-        __tracebackhide__ = True
         return self._holds(not_called=tool, arguments=arguments)
 
     def exact(self, *calls: Any) -> Expected:
         """Exactly these calls, in this order; a list among them is one step."""
-        __tracebackhide__ = True
         return self._holds(exact=calls)
 
     def unordered(self, *calls: Any) -> Expected:
         """Exactly these calls, in any order."""
-        __tracebackhide__ = True
         return self._holds(unordered=calls)
 
     def superset(self, *calls: Any, at_least: int | None = None) -> Expected:
         """These calls (or this number of them) and any others, in any order."""
-        __tracebackhide__ = True
         return self._holds(superset=calls, at_least=at_least)
 
     def subset(self, *calls: Any) -> Expected:
         """Only calls from this list."""
-        __tracebackhide__ = True
         return self._holds(subset=calls)
 
     def in_order(self, *calls: Any, at_least: int | None = None) -> Expected:
         """These calls (or this number of them) in this order, others between them."""
-        __tracebackhide__ = True
         return self._holds(in_order=calls, at_least=at_least)
 
     def max_calls(self, count: int) -> Expected:
         """At most this number of calls were executed."""
-        __tracebackhide__ = True
         return self._holds(max_calls=count)
 
     def answer(self, *accepted: str | float, tolerance: float | None = None) -> Expected:
         """The last message has one of these texts as whole words, or one of these numbers."""
-        __tracebackhide__ = True
         return self._holds(answer=accepted, tolerance=tolerance)
 
     def said(self, *, is_so: bool = True, test: Callable[[str], object] | None = None, **values: Any) -> Expected:
         """The last message meets (does not meet) ``contains``, ``matches``, ``equals``, ``schema`` or ``test``."""
-        __tracebackhide__ = True
         return self._holds(said=is_so, **self._tested(test, values))
 
     def state(
@@ -140,7 +138,6 @@ class Expected:
 
         For a simulator it is the public state.
         """
-        __tracebackhide__ = True
         told = actual.public_state() if isinstance(actual, Simulator) else actual
         wanted = self.read({"state": {"file": "state", "path": path}, **self._tested(test, values)})
         found, there = at_path(_plain(told), path)
@@ -151,7 +148,6 @@ class Expected:
 
     def any_of(self, *expectations: Mapping[str, Any]) -> Expected:
         """One of these is met, each written as in an entry."""
-        __tracebackhide__ = True
         return self._holds(any_of=[dict(each) for each in expectations])
 
     def read(self, raw: Mapping[str, Any]) -> Expectation:
@@ -172,7 +168,6 @@ class Expected:
 
     def hold(self, each: Expectation) -> None:
         """Raises `Failure` if it is not met, `UsageError` for one that needs an entry's server."""
-        __tracebackhide__ = True
         if (looked := next((one.kind for one in each.alternatives if one.looked_at is not None), None)) is not None:
             raise UsageError(f"{looked} needs a server, an output has none: expect(…).state(value, …); {WHERE}")
         last = len(self._transcript.turns) - 1
@@ -184,7 +179,6 @@ class Expected:
             raise_unless_valid(found[0], self._entry, self._transcript)
 
     def _holds(self, **fields: Any) -> Expected:
-        __tracebackhide__ = True
         given = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
         self.hold(self.read({name: value for name, value in given.items() if value is not None}))
         return self
@@ -198,7 +192,6 @@ class Expected:
 
 def raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:
     """Raises `Failure` with the verdict's text for users."""
-    __tracebackhide__ = True
     if not verdict.valid:
         text = failure_text(entry, transcript, verdict)
         raise Failure(verdict.tag or FailureTag.WRONG_ANSWER, verdict.reason or "", text, verdict.detail) from None

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.own.recordings import Identity, Matching, Recorded, Tape
     from pytest_bfcl.models import Model
     from pytest_bfcl.models.base import Request
-    from pytest_bfcl.transcript import Reply
 
 ASKS: pytest.StashKey[_Asks] = pytest.StashKey()
 RecordMode = Literal["all", "new", "replay", "prune"]
@@ -246,7 +245,6 @@ class Asker:
         from pytest_bfcl.extensions.own.recordings import Tape
 
         self._asks = asks
-        self._test = test
         self._tape = Tape(test, asks.recorded, asks.matching, live=asks.live, note=asks.note)
         asks.tapes[test] = self._tape
 
@@ -265,13 +263,9 @@ class Asker:
         async def ask(model: Model) -> Answer:
             from pytest_bfcl.extensions.own.asking import ask_model
 
-            async def answer(request: Request) -> Reply:
-                return await tape.reply(request, model.spec, lambda: model.generate(request))
-
             return await ask_model(
-                text, tools, answer, model, asks.settings, asks.texts, mcp=mcp, system=system, name=self._test,
-                tape=tape if asks.recorded is not None or asks.note else None, live_tools=live_tools,
-            )  # fmt: skip
+                text, tools, model, asks.settings, asks.texts, tape, mcp=mcp, system=system, live_tools=live_tools
+            )
 
         async def ask_here() -> Answer:
             model = asks.make_model()

@@ -39,13 +39,16 @@ def entries_of_log(
     Ids are ``<prefix>_<conversation>_<request>``, ``<prefix>_<conversation>`` for whole conversations. Raises
     `UsageError` with the place that cannot be read; ``leave_out`` receives it instead, and the rest is read.
     """
-    for number, conversation in enumerate(conversations_of_log(path, leave_out)):
+    refuse = leave_out or _refused
+    for number, conversation in enumerate(conversations_of_log(path, refuse)):
         try:
             yield from list(_entries(conversation, f"{prefix}_{number}", turns))
         except UsageError as error:
-            if leave_out is None:
-                raise
-            leave_out(str(error))
+            refuse(str(error))
+
+
+def _refused(told: str) -> None:
+    raise UsageError(told) from None
 
 
 def _entries(conversation: Conversation, entry_id: str, turns: Turns) -> Iterator[Parsed]:

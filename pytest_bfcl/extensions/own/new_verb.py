@@ -78,7 +78,13 @@ def run(args: argparse.Namespace) -> int:
 
 def chosen_functions(args: argparse.Namespace) -> list[dict[str, object]]:
     """The tools that the arguments of `add_sources` name. Raises `UsageError`."""
-    return _chosen(_functions(args), args.tool)
+    functions = _functions(args)
+    if not args.tool:
+        return functions
+    by_name = {str(function["name"]): function for function in functions}
+    if missing := [name for name in args.tool if name not in by_name]:
+        raise UsageError(f"no tool {missing[0]!r}; {instead_of(missing[0], by_name)}")
+    return [by_name[name] for name in args.tool]
 
 
 def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
@@ -97,12 +103,3 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
 
         return functions_at(args.from_python)
     return functions_in_json(Path(args.from_json))
-
-
-def _chosen(functions: list[dict[str, object]], names: list[str] | None) -> list[dict[str, object]]:
-    if not names:
-        return functions
-    by_name = {str(function["name"]): function for function in functions}
-    if missing := [name for name in names if name not in by_name]:
-        raise UsageError(f"no tool {missing[0]!r}; {instead_of(missing[0], by_name)}")
-    return [by_name[name] for name in names]

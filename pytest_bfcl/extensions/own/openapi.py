@@ -21,7 +21,7 @@ from pytest_bfcl.confined import Service, Stopped, Worker
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
-from pytest_bfcl.tools.json_schema import DIALECT
+from pytest_bfcl.tools.json_schema import DIALECT, target
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
@@ -295,16 +295,8 @@ def resolved(value: object, root: Fields) -> Fields:
         reference = value.get("$ref") if isinstance(value, Mapping) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):
             break
-        value = _target(reference, root)
+        value = target(reference, root)
     return value if isinstance(value, Mapping) else {}
-
-
-def _target(reference: str, root: Fields) -> Any:
-    """The value at ``#/…`` in the document."""
-    found: Any = root
-    for part in reference[2:].split("/"):
-        found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-    return found
 
 
 MOST_PARTS = 20_000
@@ -357,15 +349,15 @@ class Standalone:
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return {}
         if reference not in self._names:
-            target = _target(reference, self._root)
-            if not isinstance(target, Mapping):
+            part = target(reference, self._root)
+            if not part:
                 return {}
             name = re.sub(r"\W+", "_", reference.rpartition("/")[2]) or "part"
             while name in self.definitions:
                 name += "_"
             self._names[reference] = name
             self.definitions[name] = {}
-            self.definitions[name] = self.of(target, depth + 1)
+            self.definitions[name] = self.of(part, depth + 1)
         return {"$ref": f"#/$defs/{self._names[reference]}"}
 
 

@@ -68,7 +68,7 @@ ExpectedCall = dict[str, dict[str, list[Any]]]
 class OwnEntry(BaseModel):
     """One entry, one line of a `.jsonl` file."""
 
-    model_config = ConfigDict(extra="allow", title="pytest-bfcl entry")
+    model_config = ConfigDict(extra="allow", title="pytest-bfcl entry", use_attribute_docstrings=True)
 
     id: str = Field(min_length=1, description="Names the entry in results; unique in a run, no control characters.")
     category: str | None = Field(
@@ -76,12 +76,10 @@ class OwnEntry(BaseModel):
         description="How it is judged. Default: what the id begins with, else simple_python.",
         json_schema_extra={"anyOf": [{"type": "string", "enum": list(CATEGORIES)}, {"type": "null"}]},
     )
-    question: str | list[OwnMessage] | list[list[OwnMessage]] = Field(
-        description="Turns, each a list of messages; a bare text or one flat list of messages is one turn."
-    )
-    function: Tools | OwnFunction | OwnTool = Field(
-        default_factory=list, description="The tools offered. Needed by all entries but multi-turn and agentic ones."
-    )
+    question: str | list[OwnMessage] | list[list[OwnMessage]]
+    """Turns, each a list of messages; a bare text or one flat list of messages is one turn."""
+    function: Tools | OwnFunction | OwnTool = Field(default_factory=list)
+    """The tools offered. Needed by all entries but multi-turn and agentic ones."""
     possible_answer: list[ExpectedCall] | list[list[str]] | list[str] | str | None = Field(
         default=None,
         description='Single turn: one {function: {parameter: [acceptable values]}} a call, where "" among the values '
@@ -89,53 +87,42 @@ class OwnEntry(BaseModel):
         "Relevance and irrelevance: nothing.",
     )
     ground_truth: list[Any] | str | None = Field(default=None, description="Another name of possible_answer.")
-    involved_classes: list[str] = Field(
-        default_factory=list, description="Multi-turn: the simulators whose tools are offered."
-    )
+    involved_classes: list[str] = Field(default_factory=list)
+    """Multi-turn: the simulators whose tools are offered."""
     initial_config: Parsed = Field(default_factory=dict, description="Multi-turn: simulator → the state it begins in.")
-    missed_function: dict[str, list[str | OwnFunction | OwnTool]] = Field(
-        default_factory=dict, description="Multi-turn: turn → the tools (by name, or whole) that only arrive there."
-    )
+    missed_function: dict[str, list[str | OwnFunction | OwnTool]] = Field(default_factory=dict)
+    """Multi-turn: turn → the tools (by name, or whole) that only arrive there."""
     scenario: str | None = Field(default=None, description="Memory: which write-stage conversations come before.")
     language: Language | None = Field(default=None, description="How values are typed. Default: the category's.")
-    return_format: ReturnFormat | None = Field(
-        default=None, description="Notation that prompting asks for. Default: the language's."
-    )
+    return_format: ReturnFormat | None = None
+    """Notation that prompting asks for. Default: the language's."""
     dialect: Dialect = Field(
         default="bfcl",
         description="json-schema: the tools are offered to the model byte for byte as they are written here, and "
         "arguments are valid by their JSON Schema; bfcl: as the benchmark's own documents are.",
     )
-    mcp: str | None = Field(
-        default=None, description="Category mcp: the server's name, as --bfcl-mcp NAME=… says where it is."
-    )
-    setup: list[ServerCall] = Field(
-        default_factory=list, description="Category mcp: calls of the server before the conversation."
-    )
+    mcp: str | None = None
+    """Category mcp: the server's name, as --bfcl-mcp NAME=… says where it is."""
+    setup: list[ServerCall] = Field(default_factory=list)
+    """Category mcp: calls of the server before the conversation."""
     files: ServerFiles = Field(
         default_factory=dict,
         description='Category mcp: path in the trial\'s own directory → the text to write there, or {"copy": a file or '
         "folder beside this one}; commands say {workdir} for the directory, entries /workdir.",
     )
-    results: list[RecordedResult] = Field(
-        default_factory=list,
-        description="Category recorded: what the tools give, by call and arguments; for the same call again the next.",
-    )
-    expect: list[Expectation] = Field(
-        default_factory=list,
-        description="Categories mcp and recorded: what must hold of answers, calls and the server's state.",
-    )
+    results: list[RecordedResult] = Field(default_factory=list)
+    """Category recorded: what the tools give, by call and arguments; for the same call again the next."""
+    expect: list[Expectation] = Field(default_factory=list)
+    """Categories mcp and recorded: what must be true of answers, calls and the server's state."""
     allows: list[str] | dict[str, str] = Field(
         default_factory=list,
         description='Adversaries that may pass the entry, best with the reason: {"parrot": "why"}. Known: '
         f"{', '.join(ADVERSARIES)}.",
     )
-    checker: str | None = Field(
-        default=None, description="A checker of another package (entry point pytest_bfcl.checkers) that judges instead."
-    )
-    reviewed: bool = Field(
-        default=True, description="false: made by a program, and nobody has read it yet; `validate` says so."
-    )
+    checker: str | None = None
+    """A checker of another package (entry point pytest_bfcl.checkers) that judges instead."""
+    reviewed: bool = True
+    """false: made by a program, and no person has read it yet; `validate` reports this."""
     note: str | None = Field(default=None, description="For people; nothing reads it.")
 
 
@@ -147,15 +134,8 @@ def json_schema() -> Parsed:
 
 def field_findings(raw: Fields) -> Iterator[Finding]:
     """Fields that look like a mistyped one, and unreviewed entries."""
-    known = [
-        *OwnEntry.model_fields,
-        "ground_truth_call",
-        "depends_on",
-        "tool_call_tag",
-        "doc_format",
-        "prompt_format",
-        "prompt_style",
-    ]
+    others = "ground_truth_call depends_on tool_call_tag doc_format prompt_format prompt_style"
+    known = [*OwnEntry.model_fields, *others.split()]
     for name in raw:
         close = [] if name in known else difflib.get_close_matches(name, known, 1, 0.8)
         if close:
@@ -168,7 +148,7 @@ def field_findings(raw: Fields) -> Iterator[Finding]:
 
 TODO = "TODO"
 """The text in drafts that a person must replace."""
-SAME = 0.8
+_SAME = 0.8
 """Share of common words from which two descriptions count as equal."""
 _STEM = 4
 """Two words with this number of equal first letters count as one, so that plural and tense do not matter."""
@@ -176,22 +156,17 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,), "array": (list, tuple),
     "tuple": (list, tuple), "dict": (dict,),
 }  # fmt: skip
-_NUMBERS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+_WORD = re.compile(r"[^\W_]+")
+_NUMBERS = _WORD.findall(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
 )
 _TIMES: Mapping[float, tuple[str, ...]] = {
     0.5: ("half",), 2: ("twice", "double", "both", "pair"), 3: ("thrice",), 12: ("dozen",),
 }  # fmt: skip
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
+_MONTHS = _WORD.findall("january february march april may june july august september october november december")
 _FILLER = frozenset(
-    [
-        *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "its", "of", "on"),
-        *("or", "that", "the", "this", "to", "was", "what", "which", "with"),
-    ]
+    _WORD.findall("a an and are as at be by for from if in is it its of on or that the this to was what which with")
 )
 
 
@@ -200,9 +175,14 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for word in _whole_words(text))
 
 
+def are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two descriptions count as equal, by their words."""
+    return len(one & other) >= _SAME * max(len(one | other), 1)
+
+
 def _whole_words(text: str) -> frozenset[str]:
     apart = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
-    return frozenset(word for word in re.findall(r"[^\W_]+", apart.lower()) if word not in _FILLER)
+    return frozenset(word for word in _WORD.findall(apart.lower()) if word not in _FILLER)
 
 
 _VAGUE = words("value data input parameter argument string number text object thing stuff function tool call any some")
@@ -265,10 +245,9 @@ def _description_findings(functions: list[FunctionDoc]) -> Iterator[Finding]:
 def _twin_findings(functions: list[FunctionDoc]) -> Iterator[Finding]:
     """Pairs of tools that a model cannot distinguish."""
     for (_, first), (number, second) in combinations(enumerate(functions), 2):
-        if set(_properties(first)) != set(_properties(second)):
-            continue
-        one, other = words(str(first.get("description", ""))), words(str(second.get("description", "")))
-        if len(one & other) >= SAME * max(len(one | other), 1):
+        if set(_properties(first)) == set(_properties(second)) and are_alike(
+            *(words(str(each.get("description", ""))) for each in (first, second))
+        ):
             message = f"a model cannot tell {first.get('name')!r} and {second.get('name')!r} apart"
             message += ": same parameters, same description"
             yield Finding(message, "warning", f"function[{number}].description")
@@ -328,7 +307,7 @@ def _is_said(value: object, said: str) -> bool:
     if isinstance(value, int | float):
         digits = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d.,]*", text)}
         spelled = (_NUMBERS[int(value)],) if value in range(len(_NUMBERS)) else ()
-        month = _MONTHS[int(value) - 1 : int(value)] if value in range(1, 13) else ()
+        month = (_MONTHS[int(value) - 1],) if value in range(1, 13) else ()
         said_as = (*_TIMES.get(value, ()), *spelled, *month)
         derived = len(digits) + sum(len(re.findall(rf"\b{each}\b", text)) for each in _NUMBERS) > 1
         return derived or _is_number_in(value, digits) or value in (0, 1) or any(word in text for word in said_as)

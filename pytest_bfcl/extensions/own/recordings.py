@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shlex
 from collections import Counter
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.redaction import HIDDEN, discreet, without_keys
 from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
-from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines, write_atomically
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode, Reply
@@ -214,7 +213,7 @@ class Tape:
         self._counts: Counter[tuple[Kind, str]] = Counter()
         self._requests = 0
 
-    async def reply(self, request: Request, model: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def reply(self, request: Request, model: Model) -> Reply:
         """The answer to a request. Raises `StaleRecording`."""
         self._requests += 1
         number = self._requests
@@ -224,8 +223,8 @@ class Tape:
             return reply_from_dict(found["reply"])
         if not self._live:
             raise self._stale(identity, content, f"request {number} of {self.test}")
-        reply = await ask()
-        self._keep(identity, {"request": number, "model": model, **content, "reply": reply_to_dict(reply)})
+        reply = await model.generate(request)
+        self._keep(identity, {"request": number, "model": model.spec, **content, "reply": reply_to_dict(reply)})
         return reply
 
     async def result(self, name: str, arguments: Fields, carry: Callable[[], Awaitable[str]]) -> str:
@@ -317,7 +316,5 @@ def tidy(
                 continue
         kept.append((identity, value))
     kept.sort(key=lambda each: (each[0].test, each[0].kind, len(each[1].get("messages", ())), *each[0][2:]))
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(b"".join(json_line(value) for _, value in kept))
-    os.replace(beside, path)
+    write_atomically(path, b"".join(json_line(value) for _, value in kept))
     return len(lines) - len(kept)

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.own.openapi import EXAMPLES
-from pytest_bfcl.extensions.own.own_entry import SAME, words
+from pytest_bfcl.extensions.own.own_entry import are_alike, words
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.entries import plain_answers
@@ -53,8 +53,7 @@ class Neighbours:
 
     def _are_twins(self, one: int, other: int) -> bool:
         first, second = (set(self._functions[each]["parameters"].get("properties") or {}) for each in (one, other))
-        mine, theirs = self._words[one], self._words[other]
-        return first == second and len(mine & theirs) >= SAME * max(len(mine | theirs), 1)
+        return first == second and are_alike(self._words[one], self._words[other])
 
 
 KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")

@@ -59,7 +59,7 @@ _SKIPPED = ("self", "cls", "ctx", "context")
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def document_of(function: Callable[..., Any], name: str | None = None) -> FunctionDoc:
+def document_of(function: Callable[..., Any]) -> FunctionDoc:
     """The document of a function: its docstring's first part, and a property for each parameter.
 
     Hints may be anything pydantic knows (``Literal``, models, ``list[int] | None``); a parameter with a default is not
@@ -90,7 +90,7 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
             schema["default"] = parameter.default
         properties[parameter.name] = schema
     return {
-        "name": name or getattr(function, "__name__", "function"),
+        "name": getattr(function, "__name__", "function"),
         "description": told.description,
         "dialect": DIALECT,
         "parameters": {

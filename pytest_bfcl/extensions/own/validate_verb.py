@@ -61,9 +61,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = resolve_categories(args.categories.split(",")) if args.categories else None
     problems = validate(dataset, chosen)
     if dataset.own:
-        problems = _in_order(
-            problems + _reviewed(dataset, chosen, problems, None if args.no_proof else server_settings(args))
-        )
+        problems += _reviewed(dataset, chosen, problems, None if args.no_proof else server_settings(args))
+        files = list(dict.fromkeys(problem.path for problem in problems))
+        problems.sort(key=lambda problem: (files.index(problem.path), problem.line))
     for line in _told(problems):
         say(line)
     errors = [problem for problem in problems if problem.severity == "error" or args.strict]
@@ -137,12 +137,6 @@ def _reviewed(
         for finding in lint_entry(dataset.load(ref))
     ]
     return told + (unprovable(dataset, refs, settings) if settings is not None else [])
-
-
-def _in_order(problems: list[DataProblem]) -> list[DataProblem]:
-    """By file and line."""
-    files = list(dict.fromkeys(problem.path for problem in problems))
-    return sorted(problems, key=lambda problem: (files.index(problem.path), problem.line))
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:

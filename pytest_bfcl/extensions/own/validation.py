@@ -6,14 +6,14 @@ A model that knows the ground truth must pass an entry in both modes, and no adv
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.index import DataProblem
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import BenchmarkError
-from pytest_bfcl.session.evaluation import arun
+from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.session.outside import search_behind
 from pytest_bfcl.session.proof import (
     is_at_risk,
@@ -26,7 +26,6 @@ from pytest_bfcl.session.proof import (
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import EntryRef
-    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.settings import Settings
 
 
@@ -42,7 +41,8 @@ def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -
     problems: dict[str, DataProblem] = {}
     showing = [ref for ref in by_id.values() if shows_the_way(dataset.load(ref))]
     for mode, how in MODES.items():
-        for line in _lines(dataset, showing, f"oracle:@{mode}", settings):
+        entries = list(map(dataset.load, showing))
+        for line in run(entries, f"oracle:@{mode}", settings=settings).records if entries else ():
             ref = by_id.get(line["id"])
             if ref is not None and ref.id not in problems and line["outcome"] in ("failed", "error"):
                 truth = wrong_truth_text(str(line["reason"]), line["detail"], how)
@@ -68,12 +68,6 @@ async def _weakness(dataset: DataSet, ref: EntryRef, settings: Settings) -> str 
         return await weakness_of(entry, dataset.texts, settings, search_behind(dataset, entry, settings))
     except BenchmarkError as error:
         return f"expect: it cannot be judged where nothing right was done: {str(error)[:300]}"
-
-
-def _lines(dataset: DataSet, refs: list[EntryRef], model: str, settings: Settings) -> Sequence[ResultLine]:
-    if not refs:
-        return []
-    return asyncio.run(arun([dataset.load(ref) for ref in refs], model, settings=settings)).records
 
 
 def validate(dataset: DataSet, categories: list[str] | None = None) -> list[DataProblem]:

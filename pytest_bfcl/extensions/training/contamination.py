@@ -118,7 +118,7 @@ class Benchmark:
         self._passages: list[Passage] = []
         self._runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
         self._near: Any = MinHashLSH(threshold=ALIKE - 0.1, num_perm=_PERMUTATIONS)
-        self._short: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._begins: dict[tuple[str, ...], list[int]] = defaultdict(list)
         self._calls: dict[str, list[Expected]] = defaultdict(list)
         self._counts: Counter[str] = Counter()
         self._tools: dict[str, list[str]] = defaultdict(list)
@@ -140,8 +140,7 @@ class Benchmark:
                 continue
             place = len(self._passages)
             self._passages.append(Passage(entry.id, spoken))
-            if len(spoken) < RUN:
-                self._short[spoken[:SHORTEST]].append(place)
+            self._begins[spoken[:SHORTEST]].append(place)
             for run in runs(spoken, RUN):
                 self._runs[run].append(place)
             self._near.insert(place, hashed(spoken))
@@ -187,17 +186,14 @@ class Benchmark:
     def _questions_in(self, spoken: tuple[str, ...]) -> Iterator[tuple[int, How, float]]:
         """Passages in a text: place, way and similarity."""
         for start, run in enumerate(runs(spoken, SHORTEST)):
-            for each in self._short.get(run, ()):
+            for each in self._begins.get(run, ()):
                 passage = self._passages[each].spoken
                 if spoken[start : start + len(passage)] == passage:
                     yield each, "equal", 1.0
         shared = Counter(each for run in set(runs(spoken, RUN)) for each in self._runs.get(run, ()))
         for each, count in shared.items():
-            passage = self._passages[each].spoken
-            share = count / len(set(runs(passage, RUN)))
-            if share == 1.0 and within(passage, spoken):
-                yield each, "equal", 1.0
-            elif share >= SHARE:
+            share = count / len(set(runs(self._passages[each].spoken, RUN)))
+            if share >= SHARE:
                 yield each, "n-gram", min(share, 0.999)
         for each in self._near.query(hashed(spoken)):
             alike = jaccard(spoken, self._passages[each].spoken)
@@ -208,11 +204,6 @@ class Benchmark:
 def runs(spoken: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
     """Every sequence of this number of words."""
     return (tuple(spoken[start : start + length]) for start in range(len(spoken) - length + 1))
-
-
-def within(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """Whether the others contain the words in the same order."""
-    return " " + " ".join(part) + " " in " " + " ".join(whole) + " "
 
 
 def jaccard(one: Sequence[str], other: Sequence[str]) -> float:

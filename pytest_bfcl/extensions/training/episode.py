@@ -7,7 +7,7 @@ conditions of a run. No request goes to a model.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.extensions.training.rewards import CALL_COST, Grades, grades_of, reward
@@ -17,6 +17,8 @@ from pytest_bfcl.judging.entries import entry_of
 from pytest_bfcl.judging.said import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset.entry import Entry
@@ -48,6 +50,11 @@ class StepResult(NamedTuple):
     reward: float
     user_turn: int
 
+    @property
+    def text(self) -> str:
+        """The observations as one text."""
+        return "\n\n".join(str(message.get("content") or "") for message in self.observations)
+
 
 class Episode(Conversation):
     """One entry, played by a policy; see the module.
@@ -57,8 +64,7 @@ class Episode(Conversation):
         rules: ``official`` or ``corrected``.
         partial: The graded reward, turn by turn, instead of 1.0 or 0.0 at the end.
         call_cost: The cost of unneeded calls in the graded reward (`.rewards`); 0 for none. snapshots: Memories from
-            write stages for their questions; share one among a chain's episodes (`HeldSnapshots`). underscore_names:
-            Whether names are sent with dots replaced; default: with native calls, as in `tools`.
+            write stages for their questions; share one among a chain's episodes (`HeldSnapshots`).
 
     The other arguments are those of `Conversation`. A new episode has begun; `reset` begins it again. Raises
     `UsageError` for unknown options and for entries on a user's MCP server, `HarnessError` for an invalid entry.
@@ -69,6 +75,7 @@ class Episode(Conversation):
         entry: Entry | Fields,
         *,
         mode: Mode = "fc",
+        names: str | None = None,
         decoder: str | None = None,
         think: Think | None = None,
         rules: Rules | None = None,
@@ -79,13 +86,11 @@ class Episode(Conversation):
         snapshots: Snapshots | None = None,
         search: object = None,
         services: Services | None = None,
-        underscore_names: bool | None = None,
     ) -> None:
         if rules not in (None, "official", "corrected"):
             raise UsageError(f"an episode's rules are 'official' or 'corrected', not {rules!r}")
         self.partial = partial
         self.call_cost = call_cost
-        names = None if underscore_names is None else "underscores" if underscore_names else "dots"
         super().__init__(
             Task(entry_of(entry)), mode, names, decoder=decoder, think=think, rules=rules, settings=settings,
             memories=snapshots, search=search, services=services, texts=texts,
@@ -120,6 +125,13 @@ class Episode(Conversation):
         turn = self.user_turn
         observations = self.reply(said)
         return StepResult(observations, self.done, self._newly_earned(turn), self.user_turn)
+
+    def decoded(self, tokenizer: Any, ids: Sequence[int]) -> str:
+        """A reply's tokens as text. Own formats may mark calls by special tokens; those that only end a reply do not
+        count.
+        """
+        kept = [each for each in ids if each not in (tokenizer.eos_token_id, tokenizer.pad_token_id)]
+        return str(tokenizer.decode(kept, skip_special_tokens=not self.settings.decoder))
 
     def _newly_earned(self, turn: int) -> float:
         """The reward of the turns that have ended since this one began."""

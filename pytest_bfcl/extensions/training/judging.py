@@ -14,9 +14,10 @@ import json
 import os
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,8 @@ from pytest_bfcl.extensions.training.processes import spread
 from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.rescoring import open_data, parsed_line, score_lines
+from pytest_bfcl.judging.entries import opened
+from pytest_bfcl.rescoring import parsed_line, score_lines
 from pytest_bfcl.runs.directory import RESULTS_FILE, is_run
 from pytest_bfcl.runs.lines import LONGEST_LINE, open_regular, whole_lines
 from pytest_bfcl.runs.paths import files_named
@@ -235,7 +237,7 @@ class Judging:
     def opened(self) -> DataSet | str:
         """The data, or its name if it cannot be opened. Raises `UsageError` for other data."""
         try:
-            data = _opened(self.data)
+            data = opened(self.data)
         except UsageError as error:
             if self.data_sha256:
                 raise UsageError(f"the data {self.data} is missing: {error}") from None
@@ -256,12 +258,6 @@ class Judging:
             lines, data, self.rules, self.rest, self.decoder, self.think,  # type: ignore[arg-type]
             first=first, readings=readings, ahead=ahead,
         )  # fmt: skip
-
-
-@lru_cache(maxsize=1)
-def _opened(choice: str) -> DataSet:
-    """Data with which one process judges many pieces."""
-    return open_data(choice)
 
 
 class Tally(NamedTuple):
@@ -292,7 +288,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
     lines = valid = errors = 0
     first_error = ""
     readings = how.readings()
-    with _Verdicts(how.out, piece.name) as verdicts:
+    with _writer(how.out, piece.name) as write:
         found = _lines_with_models(lines_of(piece), names)
         for verdict in how.verdicts(found, how.opened(), readings, lines_of(piece), piece.first):
             if "error" in verdict:
@@ -301,7 +297,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
                 verdict["file"] = piece.path
             lines += 1
             valid += verdict.get("valid") is True
-            verdicts.write(names.popleft(), verdict)
+            write(names.popleft(), verdict)
     return Tally(piece.path, lines, valid, errors, first_error, tuple(readings.sentences()))
 
 
@@ -313,11 +309,9 @@ def _lines_with_models(lines: Iterator[Any], names: deque[str]) -> Iterator[Any]
             yield line
             continue
         model = None
-        try:
+        with suppress(ValueError):  # the judge says why
             line = parsed_line(line)
             model = line.get("model")
-        except ValueError:
-            pass  # the judge says why
         if isinstance(model, str) and model and (model in folders or len(folders) < MOST_FOLDERS):
             names.append(folders.setdefault(model, folder_name(model)[:120]))
         else:
@@ -325,26 +319,22 @@ def _lines_with_models(lines: Iterator[Any], names: deque[str]) -> Iterator[Any]
         yield line
 
 
-class _Verdicts:
-    """One piece's files of verdicts, one a model; they appear when the piece is complete."""
+@contextmanager
+def _writer(out: str, name: str) -> Iterator[Callable[[str, Parsed], None]]:
+    """Writes one piece's verdicts, a file a model; they appear when the piece is complete."""
+    files: dict[str, IO[str]] = {}
 
-    def __init__(self, out: str, name: str) -> None:
-        self._out = Path(out)
-        self._name = name
-        self._files: dict[str, IO[str]] = {}
-
-    def write(self, model: str, verdict: Parsed) -> None:
-        if model not in self._files:
-            folder = self._out / f"model={model}"
+    def write(model: str, verdict: Parsed) -> None:
+        if model not in files:
+            folder = Path(out) / f"model={model}"
             folder.mkdir(parents=True, exist_ok=True)
-            self._files[model] = (folder / f".{self._name}.part").open("w", encoding="utf-8")
-        self._files[model].write(encoded(verdict) + "\n")
+            files[model] = (folder / f".{name}.part").open("w", encoding="utf-8")
+        files[model].write(encoded(verdict) + "\n")
 
-    def __enter__(self) -> _Verdicts:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        for file in self._files.values():
+    try:
+        yield write
+    finally:
+        for file in files.values():
             file.close()
-            if kind is None:
-                os.replace(file.name, Path(file.name).with_name(f"{self._name}.jsonl"))
+    for file in files.values():
+        os.replace(file.name, Path(file.name).with_name(f"{name}.jsonl"))

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -49,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(feeder=None)
     for name in entry_points.offered("feeders"):
         parser.add_argument(
-            f"--{name}", nargs="?", const="auto", metavar="ADDRESS", action=_Elsewhere, dest="feeder",
+            f"--{name}", nargs="?", const=(name, "auto"), metavar="ADDRESS", dest="feeder",
+            type=partial(lambda name, address: (name, address), name),
             help="judge on a cluster: HOST:PORT, auto or local; every node finds the files under the same path",
         )  # fmt: skip
     parser.add_argument(
@@ -84,13 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", default=STREAM, metavar="OUT.jsonl",
         help="file for the verdicts (.gz compresses; default: stdout); with several inputs a folder",
     )  # fmt: skip
-
-
-class _Elsewhere(argparse.Action):
-    """Stores the feeder's name with the address."""
-
-    def __call__(self, parser: object, namespace: argparse.Namespace, address: object, option: object = None) -> None:
-        namespace.feeder = (str(option)[2:], str(address))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -146,15 +141,17 @@ def _source(path: str, how: Judging, left_out: LeftOut) -> tuple[DataSet | str, 
     """
     from pytest_bfcl.extensions.training.judging import lines_of, pieces_of
     from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.runs.official_layout import result_files
     from pytest_bfcl.runs.replay_lines import read_replay_lines
 
     if path == STREAM:
         return how.data, iter(sys.stdin.buffer), iter(())
-    if is_folder(path):
-        data = _data_of_run(Path(path)) if how.data == "auto" else open_data(how.data)
-        return data, read_replay_lines(Path(path), left_out, how.decoder, how.names, data), iter(())
+    where = Path(path)
+    if where.is_dir() or (where.is_file() and result_files(where)):  # an official result file is read as a folder
+        data = _data_of_run(where) if how.data == "auto" else open_data(how.data)
+        return data, read_replay_lines(where, left_out, how.decoder, how.names, data), iter(())
     pieces = pieces_of([path])
-    if pieces[0].kind == "lines" and (whole := spread_json(Path(path))):
+    if pieces[0].kind == "lines" and (whole := spread_json(where)):
         raise UsageError(f"{path}: {whole}")
     lines, ahead = (chain.from_iterable(map(lines_of, pieces)) for _ in range(2))
     return how.data, lines, ahead
@@ -168,13 +165,6 @@ def _data_of_run(folder: Path) -> DataSet:
     if not is_run(folder):
         return open_data("auto")
     return data_of_run(RunDirectory.open(folder).fingerprint, str(folder))
-
-
-def is_folder(path: str) -> bool:
-    """Whether a path is a folder of results, or an official result file, which is read as one."""
-    from pytest_bfcl.runs.official_layout import result_files
-
-    return Path(path).is_dir() or (Path(path).is_file() and bool(result_files(Path(path))))
 
 
 def tell(sentences: Iterable[str]) -> None:

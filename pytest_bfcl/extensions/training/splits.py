@@ -130,7 +130,7 @@ def traits(entry: Entry, by: By = "family") -> Iterator[Trait]:
 def alike(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
     """Pairs of entries where one reveals the other: by the user's words, or as a conversation with every call of
     another that has at least two."""
-    for one, other, _ in near_pairs(["\n".join(turns_of(entry)) for entry in entries]):
+    for one, other in near_pairs(["\n".join(turns_of(entry)) for entry in entries]):
         yield entries[one], entries[other]
     made = {
         number: Counter(str(call) for turn in entry.possible_answer or () for call in turn)

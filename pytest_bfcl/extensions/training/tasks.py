@@ -22,6 +22,7 @@ from pytest_bfcl.extensions.training.rewards import READ_BY, read_by, refuse_unk
 from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.extensions.training.training_rows import question_key
 from pytest_bfcl.failures import HarnessError, UsageError, instead_of
+from pytest_bfcl.judging.entries import opened
 from pytest_bfcl.models.callable import on_the_wire
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.selection.splits import PARTS, Part, Split
@@ -134,8 +135,8 @@ def tasks(
     without a split, and for entries with its questions, because it is a test set.
     """
     chosen: Options = {"mode": "prompt", **options_of(options)}
-    opened = _opened(_word(data))
-    if opened.official and split is None:
+    whole = opened(_word(data))
+    if whole.official and split is None:
         raise UsageError(
             "the official entries are a test set: split them first and name the training part.\n"
             "  pytest-bfcl new split official -o official.split.json\n"
@@ -145,19 +146,19 @@ def tasks(
         raise UsageError(f"a part of a split is train or test, not {part!r}")
     made = None if split is None else Split.read(split)
     if made is not None:
-        made.check(opened)
-    elif opened.name != "bundled" and (copied := _copied(opened)):
+        made.check(whole)
+    elif whole.name != "bundled" and (copied := _copied(whole)):
         raise UsageError(
-            f"{len(copied)} entries of {opened.name} repeat questions of the official set, first {copied[0]}: that set "
+            f"{len(copied)} entries of {whole.name} repeat questions of the official set, first {copied[0]}: that set "
             "is for tests only\n  pytest-bfcl validate training FILE --against official   lists them"
         )
-    names = _categories(opened, categories)
-    refs = [ref for name in names for ref in opened.index(name) if made is None or made.part_of(ref.id) == part]
-    hopeless = _unpassable(opened, chosen)
-    entries = [opened.load(ref) for ref in refs if ref.id not in hopeless]
+    names = _categories(whole, categories)
+    refs = [ref for name in names for ref in whole.index(name) if made is None or made.part_of(ref.id) == part]
+    hopeless = _unpassable(whole, chosen)
+    entries = [whole.load(ref) for ref in refs if ref.id not in hopeless]
     if not entries:
-        raise UsageError(f"nothing to train on: {opened.name} has no entry of {', '.join(names) or 'these categories'}")
-    return Tasks(opened, _word(data), entries, chosen, [ref.id for ref in refs if ref.id in hopeless])
+        raise UsageError(f"nothing to train on: {whole.name} has no entry of {', '.join(names) or 'these categories'}")
+    return Tasks(whole, _word(data), entries, chosen, [ref.id for ref in refs if ref.id in hopeless])
 
 
 def _unpassable(data: DataSet, options: Options) -> frozenset[str]:
@@ -181,7 +182,7 @@ def _official_questions() -> frozenset[str]:
 
     if fetched_folder() is None:
         return frozenset()
-    return frozenset(filter(None, map(question_key, entries_of(_opened("official")))))
+    return frozenset(filter(None, map(question_key, entries_of(opened("official")))))
 
 
 def options_of(given: Fields) -> Options:
@@ -241,7 +242,7 @@ def _data_and_entry(row: Fields) -> tuple[DataSet, Entry]:
             HarnessTrouble.DATA,
             "the row names no entry (entry_id, data): make rows with pytest_bfcl.extensions.training.tasks",
         )
-    data = _opened(key["data"])
+    data = opened(key["data"])
     if key["data_sha256"] not in ("", data.sha256):
         raise HarnessError(
             HarnessTrouble.DATA,
@@ -261,9 +262,7 @@ def _loaded(data: DataSet, entry_id: str) -> Entry:
 def _episode(data: DataSet, entry: Entry, options: Options) -> Episode:
     limit = options.get("step_limit")
     settings = Settings() if limit is None else Settings(step_limit=limit)
-    given = {name: value for name, value in options.items() if name not in ("step_limit", "names")}
-    if "names" in options:
-        given["underscore_names"] = _underscores(options)
+    given = {name: value for name, value in options.items() if name != "step_limit"}
     search = _search(data) if entry.row.group == "web_search" else None
     return Episode(entry, settings=settings, texts=data.texts, search=search, **given)  # type: ignore[arg-type]
 
@@ -282,13 +281,6 @@ def _categories(data: DataSet, asked: Iterable[str] | None) -> list[str]:
 def _word(data: str | Path) -> str:
     """How other processes on any machine open the same data."""
     return str(data) if str(data) in ("bundled", "official", "verified") else str(Path(data).expanduser().resolve())
-
-
-@lru_cache(maxsize=8)
-def _opened(word: str) -> DataSet:
-    from pytest_bfcl.session.evaluation import open_data
-
-    return open_data(word)
 
 
 @lru_cache(maxsize=8)

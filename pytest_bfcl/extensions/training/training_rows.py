@@ -78,8 +78,8 @@ def question_key(entry: Entry) -> str:
     return hashlib.sha256(" ".join(spoken).encode()).hexdigest() if spoken else ""
 
 
-def near_pairs(texts: Sequence[str], least: float = NEAR) -> Iterator[tuple[int, int, float]]:
-    """Pairs of places whose texts have a cosine of at least ``least``, words weighted by how rare they are.
+def near_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs of places whose texts have a cosine of at least `NEAR`, words weighted by how rare they are.
 
     Exact and repeatable: no sample, no hash, no model. Linear except for words that many texts share.
     """
@@ -91,7 +91,7 @@ def near_pairs(texts: Sequence[str], least: float = NEAR) -> Iterator[tuple[int,
             for other, its in postings[word]:
                 scores[other] += weight * its  # type: ignore[assignment]
             postings[word].append((place, weight))
-        yield from ((other, place, float(score)) for other, score in scores.items() if score >= least - 1e-9)
+        yield from ((other, place) for other, score in scores.items() if score >= NEAR - 1e-9)
 
 
 def weighted(spoken: Sequence[Sequence[str]]) -> list[Mapping[str, float]]:

@@ -20,7 +20,7 @@ import hashlib
 import inspect
 import json
 import keyword
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -70,14 +70,18 @@ def dataset(tasks: Tasks, tokenizer: Any = None) -> Any:
         raise UsageError(f"{several.id} has several steps: use environment_dataset and environments for such entries")
     if tokenizer is None and tasks.options.get("mode") == "fc":
         raise UsageError("native calls without environments need the tokenizer, whose template shows the tools")
+    rows = zip(tasks.rows(), tasks, strict=True)
+    if tokenizer is None:
+        return data_set(row for row, _ in rows)
+    return data_set({**row, "prompt": _rendered(tasks.episode(entry), tokenizer)} for row, entry in rows)
+
+
+def data_set(rows: Iterable[Fields]) -> Any:
+    """A `datasets.Dataset` of rows. Raises `UsageError` without the extra ``train``."""
     require("train", "a data set for TRL")
     from datasets import Dataset
 
-    rows = [dict(row) for row in tasks.rows()]
-    if tokenizer is not None:
-        for row, entry in zip(rows, tasks, strict=True):
-            row["prompt"] = _rendered(tasks.episode(entry), tokenizer)
-    return Dataset.from_list(rows)
+    return Dataset.from_list(list(rows))
 
 
 def _rendered(episode: Episode, tokenizer: Any) -> str:
@@ -108,12 +112,7 @@ def reward_function(**options: Any) -> Callable[..., list[float]]:
 
 def environment_dataset(tasks: Tasks) -> Any:
     """A `datasets.Dataset` whose ``environment`` column names the class of `environments` that has an entry's tools."""
-    require("train", "a data set for TRL")
-    from datasets import Dataset
-
-    return Dataset.from_list([
-        {**row, "environment": _toolset(entry)} for row, entry in zip(tasks.rows(), tasks, strict=True)
-    ])  # fmt: skip
+    return data_set({**row, "environment": _toolset(entry)} for row, entry in zip(tasks.rows(), tasks, strict=True))
 
 
 def environments(tasks: Tasks) -> dict[str, type[EntryEnvironment]]:
@@ -177,7 +176,7 @@ class EntryEnvironment:
         if name not in {tool["function"]["name"] for tool in episode.tools}:
             return NOT_YET
         found = episode.step(Reply(tool_calls=(call,)))
-        return OVER if found.done else _texts(found.observations)
+        return OVER if found.done else found.text
 
     def _end_turn(self, arguments: Fields) -> str:
         """The user's next message; ``answer``: the policy's words, which grades read if something is missing."""
@@ -185,7 +184,7 @@ class EntryEnvironment:
         if episode.done:
             return OVER
         found = episode.step(Reply(text=answer if isinstance(answer, str) else ""))
-        return OVER if found.done else _texts(found.observations)
+        return OVER if found.done else found.text
 
     def _reward(self, completion: object) -> float:
         """End the rollout, once, and return its reward. Turns that were not reached have no call."""
@@ -254,10 +253,6 @@ def _toolset(entry: Entry) -> str:
     turns = entry.row.multi_step and len(entry.question) > 1
     told = json.dumps([entry.all_functions, bool(turns)], sort_keys=True, default=str)
     return f"tools_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-
-
-def _texts(observations: Sequence[Fields]) -> str:
-    return "\n\n".join(str(message.get("content") or "") for message in observations)
 
 
 def _last_text(completion: object) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.rewards import refuse_unreadable
 from pytest_bfcl.extensions.training.tasks import Tasks, episode_of, options_of
-from pytest_bfcl.extras import require
+from pytest_bfcl.extensions.training.trl import data_set
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Message
@@ -35,14 +35,11 @@ _BEFORE: list[Message] = [{"role": "user", "content": "Hello."}, {"role": "assis
 
 def rollout_dataset(tasks: Tasks) -> Any:
     """A `datasets.Dataset` of prompts for `rollout`."""
-    require("train", "a data set for TRL")
-    from datasets import Dataset
-
-    rows = []
-    for row, entry in zip(tasks.rows(), tasks, strict=True):
-        *first, last = row["prompt"]
-        rows.append({"prompt": [*first, {**last, KEY: json.dumps(tasks.key(entry))}]})
-    return Dataset.from_list(rows)
+    rows = zip(tasks.rows(), tasks, strict=True)
+    return data_set(
+        {"prompt": [*row["prompt"][:-1], {**row["prompt"][-1], KEY: json.dumps(tasks.key(entry))}]}
+        for row, entry in rows
+    )
 
 
 def rollout(tasks: Tasks) -> Callable[[list[list[Message]], Any], Parsed]:
@@ -118,12 +115,10 @@ class Rollout:
     def hear(self, ids: Sequence[int], logprobs: Sequence[float] | None) -> None:
         """Take a reply of the policy and append its observations."""
         self._append(list(ids), 1, logprobs)
-        ends = {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
-        kept = [each for each in ids if each not in ends]
-        text = self.tokenizer.decode(kept, skip_special_tokens=not self.episode.settings.decoder)
-        found = self.episode.step(str(text))
+        found = self.episode.step(self.episode.decoded(self.tokenizer, ids))
         if not found.done:
-            self._append(self._ids(self._observation_text(found.observations, bool(ids) and ids[-1] in ends)), 0, None)
+            ended = bool(ids) and ids[-1] in (self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
+            self._append(self._ids(self._observation_text(found.observations, ended)), 0, None)
 
     def _append(self, ids: list[int], whose: int, logprobs: Sequence[float] | None) -> None:
         self.ids += ids

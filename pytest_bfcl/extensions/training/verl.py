@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.training import rewards
-from pytest_bfcl.extensions.training.tasks import Options, Tasks, episode_of, key_of, options_of, reward_of
+from pytest_bfcl.extensions.training.tasks import Options, Tasks, key_of, options_of, reward_of
 from pytest_bfcl.extras import require
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
@@ -37,19 +36,15 @@ def compute_score(
     for a policy's text.
     """
     given = extra_info if isinstance(extra_info, Mapping) else {}
-    if (played := _all_scores(given.get("turn_scores"))) is not None:
-        return played
+    scores = given.get("turn_scores")
+    played = [score for score in scores if isinstance(score, int | float)] if isinstance(scores, Sequence) else []
+    if played:
+        return float(sum(played))
     kept = {name: value for name, value in options.items() if name in Options.__annotations__}
     if key_of(given) is None:
         wanted = {name: value for name, value in kept.items() if name not in ("step_limit", "names")}
         return rewards.compute_score(data_source, solution_str, ground_truth, extra_info, **wanted)
     return reward_of(given, solution_str, options_of(kept))
-
-
-def _all_scores(scores: object) -> float | None:
-    listed = list(scores) if isinstance(scores, Sequence) and not isinstance(scores, str | bytes) else []
-    told = [float(score) for score in listed if isinstance(score, int | float)]
-    return sum(told) if told else None
 
 
 def rows(tasks: Tasks) -> Iterator[Parsed]:
@@ -77,40 +72,12 @@ def write_parquet(tasks: Tasks, path: str | Path) -> int:
     return len(made)
 
 
-class Interactions:
-    """Episodes in progress by rollout id; the part of the interaction without verl."""
-
-    def __init__(self, options: Fields | None = None) -> None:
-        self.options = options_of(options or {})
-        self._episodes: dict[str, Episode] = {}
-
-    def __len__(self) -> int:
-        return len(self._episodes)
-
-    def start(self, name: str, row: Fields) -> Episode:
-        """Restart the episode of a rollout."""
-        episode = self._episodes[name] = episode_of(row, self.options)
-        episode.reset()
-        return episode
-
-    def answer(self, name: str, messages: Sequence[Fields]) -> tuple[bool, str, float, Parsed]:
-        """Take the policy's last message: whether the episode has ended, the user's next words, the reward, facts."""
-        episode = self.of(name)
-        said = next((each for each in reversed(messages) if each.get("role") == "assistant"), {"content": ""})
-        found = episode.step(_text(said.get("content")) if episode.mode == "prompt" else said)
-        text = "\n\n".join(str(message.get("content") or "") for message in found.observations)
-        facts = {"entry_id": episode.entry.id, "user_turn": found.user_turn, "verdict": episode.verdict}
-        return found.done, text, found.reward, facts
-
-    def of(self, name: str) -> Episode:
-        """The episode of a rollout. Raises `UsageError` if it was not begun."""
-        if name not in self._episodes:
-            raise UsageError(f"no interaction {name!r} has begun: call start_interaction first")
-        return self._episodes[name]
-
-    def end(self, name: str) -> None:
-        """Forget a rollout; an unknown one is no mistake."""
-        self._episodes.pop(name, None)
+def answered(episode: Episode, messages: Sequence[Fields]) -> tuple[bool, str, float, Parsed]:
+    """Take the policy's last message: whether the episode has ended, the user's next words, the reward, facts."""
+    said = next((each for each in reversed(messages) if each.get("role") == "assistant"), {"content": ""})
+    found = episode.step(_text(said.get("content")) if episode.mode == "prompt" else said)
+    facts = {"entry_id": episode.entry.id, "user_turn": found.user_turn, "verdict": episode.verdict}
+    return found.done, found.text, found.reward, facts
 
 
 def _text(content: object) -> str | None:

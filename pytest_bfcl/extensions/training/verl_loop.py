@@ -62,7 +62,7 @@ class BfclAgentLoop(AgentLoopBase):  # type: ignore[misc]
         rewards: list[float] = []
         request, limit = uuid4().hex, int(self.rollout_config.response_length)
         while not episode.done and len(tokens.mask) < limit:
-            said = self._text(await self._generated(request, tokens, sampling_params, metrics), episode)
+            said = episode.decoded(self.tokenizer, await self._generated(request, tokens, sampling_params, metrics))
             found = await self.loop.run_in_executor(None, episode.step, said)
             rewards.append(found.reward)
             if not found.done:
@@ -86,12 +86,6 @@ class BfclAgentLoop(AgentLoopBase):  # type: ignore[misc]
         )
         found: Sequence[int] = output.token_ids
         return found
-
-    def _text(self, ids: Sequence[int], episode: Episode) -> str:
-        """Own formats may mark calls by special tokens; those that only end a reply do not count."""
-        ends = {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
-        kept = [each for each in ids if each not in ends]
-        return str(self.tokenizer.decode(kept, skip_special_tokens=not episode.settings.decoder))
 
     async def _merged_observations(self, episode: Episode, observations: list[Message], tokens: _Tokens) -> Any:
         messages = episode.messages

@@ -67,6 +67,7 @@ def test_tools_are_offered_as_they_are_listed(tmp_path: Path, mode: str) -> None
 
 def test_ask_offers_them_too_and_carries_no_invalid_call_out() -> None:
     from pytest_bfcl.extensions.own.asking import ask_model
+    from pytest_bfcl.extensions.own.recordings import Matching, Tape
 
     seen: list[Any] = []
 
@@ -78,8 +79,9 @@ def test_ask_offers_them_too_and_carries_no_invalid_call_out() -> None:
         return Reply(text="Done.")
 
     model = as_model(answer, "own:model", mode="fc")
-    texts = open_data("bundled").texts
-    got = asyncio.run(ask_model("x", (), answer, model, Settings(), texts, mcp=COMMAND))
+    texts, tape = open_data("bundled").texts, Tape("ask", None, Matching(), live=True, note=False)
+    asked = ask_model("x", (), model, Settings(), texts, tape, mcp=COMMAND, system=None, live_tools=False)
+    got = asyncio.run(asked)
     assert json.dumps(seen[0][0]["function"]["parameters"]) == json.dumps(LISTED["set-limit"])
     assert got.results[0].startswith("Error during execution: invalid arguments: limit: -1")
     assert got.results[1] == '{"done": "set-limit"}'

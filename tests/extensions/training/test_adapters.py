@@ -302,15 +302,15 @@ def test_names_that_trl_takes_for_its_own() -> None:
 
 def poor_in_interactions(chosen: Tasks) -> list[str]:
     """The entries for which an oracle does not earn everything, in verl's rows and interactions."""
-    played, poor = verl.Interactions({"partial": True}), []
+    poor = []
     for row in verl.rows(chosen):
         info = json.loads(json.dumps(row["extra_info"]))
-        episode = played.start("x", info["interaction_kwargs"])
+        episode = episode_of(info["interaction_kwargs"], {"partial": True})
         messages, done, scores = list(row["prompt"]), False, []
         while not done:
             reply = oracle(episode)
             messages.append({"role": "assistant", "content": reply.text})
-            done, text, earned, _ = played.answer("x", messages)
+            done, text, earned, _ = verl.answered(episode, messages)
             scores.append(earned)
             if not episode.entry.row.multi_step:
                 truth = row["reward_model"]["ground_truth"]
@@ -319,9 +319,7 @@ def poor_in_interactions(chosen: Tasks) -> list[str]:
             messages.append({"role": "user", "content": text})
         score = verl.compute_score("bfcl", "whatever", "", info | {"turn_scores": scores})
         assert score == episode.earned == pytest.approx(episode.reward)
-        played.end("x")
         poor += [episode.entry.id] if score != pytest.approx(1.0) else []
-    assert len(played) == 0
     return poor
 
 
@@ -340,17 +338,16 @@ def in_parts(text: str) -> list[Any]:
 )
 def test_verl_reads_the_texts_of_the_last_message(content: Callable[[str], Any], earned: float) -> None:
     row = next(iter(verl.rows(ours("prompt", "simple_python"))))
-    played = verl.Interactions()
-    said = oracle(played.start("x", row["extra_info"]["interaction_kwargs"])).text or ""
+    episode = episode_of(row["extra_info"]["interaction_kwargs"])
+    said = oracle(episode).text or ""
     messages = [{"role": "assistant", "content": "no"}, {"role": "assistant", "content": content(said)}, {}]
-    assert played.answer("x", messages)[2] == earned
+    assert verl.answered(episode, messages)[2] == earned
 
 
 def test_verl_reads_native_calls() -> None:
     row = next(iter(verl.rows(ours("fc", "simple_python"))))
-    played = verl.Interactions()
-    reply = oracle(played.start("x", row["extra_info"]["interaction_kwargs"]))
-    assert played.answer("x", [message(reply)])[2] == 1.0
+    episode = episode_of(row["extra_info"]["interaction_kwargs"])
+    assert verl.answered(episode, [message(oracle(episode))])[2] == 1.0
 
 
 def test_verl_takes_what_else_it_passes_and_older_rows() -> None:
@@ -361,8 +358,6 @@ def test_verl_takes_what_else_it_passes_and_older_rows() -> None:
     assert verl.compute_score("x", said, "", info, reward_router_address="y", partial=True) == 1.0
     truth = json.dumps({"function": entry.function, "possible_answer": entry.possible_answer})
     assert verl.compute_score("x", said, truth, None) == 1.0
-    with pytest.raises(UsageError, match="has begun"):
-        verl.Interactions().answer("nobody", [])
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------
@@ -376,11 +371,9 @@ def test_hostile_texts_never_raise() -> None:
         (got,) = function(completions=[next(texts)], **{name: [value] for name, value in key.items()})
         assert 0.0 <= got <= 1.0
         assert 0.0 <= verl.compute_score("x", next(texts), "", key) <= 1.0
-    played = verl.Interactions({"partial": True})
-    for number, entry in enumerate(several):
-        played.start(str(number), dict(several.key(entry)))
-        done = False
+    for entry in several:
+        episode, done = episode_of(several.key(entry), {"partial": True}), False
         while not done:
             said = next(texts, "That is all.")
-            done, _, got, _ = played.answer(str(number), [{"role": "assistant", "content": said}])
+            done, _, got, _ = verl.answered(episode, [{"role": "assistant", "content": said}])
             assert 0.0 <= got <= MOST_PARTIAL

@@ -29,50 +29,46 @@ KNOWN = (
 )
 
 
-def conversations_of_log(path: Path, leave_out: Callable[[str], None] | None = None) -> list[Conversation]:
-    """Every conversation of a file, without those that another one begins with.
+Refuse = Callable[[str], object]
+"""Receives file, line and field that cannot be read: it raises, or the rest is read."""
 
-    Raises `UsageError` naming file, line and field that cannot be read; with ``leave_out`` that goes there, and
-    the rest is read.
+
+def conversations_of_log(path: Path, refuse: Refuse) -> list[Conversation]:
+    """Every conversation of a file, without those that another one begins with. Raises `UsageError` for a file that
+    cannot be read at all.
     """
-    read = [each for found in _read(path, leave_out) for each in found]
+    read = [each for found in _read(path, refuse) for each in found]
     spoilt: dict[str, str] = {}
     for each in read:
         if each.trouble is not None:
-            _refuse(f"{each.place}: {each.trouble}", leave_out)
+            refuse(f"{each.place}: {each.trouble}")
             spoilt.update({mark: each.place for mark in list(_marks(each.said))[-1:] if each.said[-1].who == "model"})
     sound = [each for each in read if each.trouble is None]
-    return _longest([each for each in sound if not spoilt or not _goes_on(each, spoilt, leave_out)])
+    return _longest([each for each in sound if not spoilt or not _goes_on(each, spoilt, refuse)])
 
 
-def _goes_on(each: Conversation, spoilt: Mapping[str, str], leave_out: Callable[[str], None] | None) -> bool:
+def _goes_on(each: Conversation, spoilt: Mapping[str, str], refuse: Refuse) -> bool:
     """Whether a conversation holds a reply that is no truth, from another line of the log."""
     place = next((spoilt[mark] for mark in _marks(each.said) if mark in spoilt), None)
     if place is not None:
-        _refuse(f"{each.place}: it continues the reply of {place}, which is left out", leave_out)
+        refuse(f"{each.place}: it continues the reply of {place}, which is left out")
     return place is not None
 
 
-def _read(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[list[Conversation]]:
+def _read(path: Path, refuse: Refuse) -> Iterator[list[Conversation]]:
     threads, answers = Threads(), AceAnswers(path)
-    for place, record in _records(path, leave_out):
+    for place, record in _records(path, refuse):
         try:
             yield list(_conversations(record, place, threads, answers))
         except UnknownShape as error:
-            _refuse(f"{place}: {error}", leave_out)
+            refuse(f"{place}: {error}")
         except RecursionError:
-            _refuse(f"{place}: nested too deeply", leave_out)
+            refuse(f"{place}: nested too deeply")
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-            _refuse(f"{place}: not as this format has it ({type(error).__name__}: {error})", leave_out)
+            refuse(f"{place}: not as this format has it ({type(error).__name__}: {error})")
 
 
-def _refuse(told: str, leave_out: Callable[[str], None] | None) -> None:
-    if leave_out is None:
-        raise UsageError(told) from None
-    leave_out(told)
-
-
-def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tuple[str, Any]]:
+def _records(path: Path, refuse: Refuse) -> Iterator[tuple[str, Any]]:
     """The objects of a file with their places: of a JSON text, of a list in it, or one a line."""
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -97,7 +93,7 @@ def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tu
             try:
                 yield f"{path}:{number}", json.loads(line)
             except (ValueError, RecursionError) as error:
-                _refuse(f"{path}:{number}: not JSON: {json_trouble(error)}", leave_out)
+                refuse(f"{path}:{number}: not JSON: {json_trouble(error)}")
 
 
 def _conversations(record: Any, place: str, threads: Threads, answers: AceAnswers) -> Iterator[Conversation]:

@@ -15,6 +15,7 @@ from pytest_bfcl.extensions.own.logs.conversation import (
     REFUSAL,
     Conversation,
     Piece,
+    at,
     documents_of,
     is_refusal,
     maybe_parsed,
@@ -202,10 +203,7 @@ def _runs(run: Fields, depth: int) -> Iterator[Piece]:
 
 def _offers(extra: object) -> Iterator[Fields]:
     """Where a run keeps the tools that were bound to its model."""
-    held = maybe_parsed(extra)
-    metadata = held.get("metadata") if isinstance(held, Mapping) else None
-    for holder, name in ((held, "invocation_params"), (metadata, "ls_invocation_params")):
-        found = holder.get(name) if isinstance(holder, Mapping) else None
+    for found in (at(extra, "invocation_params"), at(extra, "metadata", "ls_invocation_params")):
         if isinstance(found, Mapping):
             yield found
 
@@ -220,7 +218,7 @@ def _plain(asked: object, told: object) -> tuple[Fields, Any]:
         messages = messages[0]
     if isinstance(messages, list):
         request = {**request, "messages": [_message(each) for each in messages]}
-    generations = told.get("generations") if isinstance(told, Mapping) else None
+    generations = at(told, "generations")
     if isinstance(generations, list) and generations:
         first = generations[0] if isinstance(generations[0], list) else generations
         choices = [_choice(each, number) for number, each in enumerate(objects(first, "generations"))]
@@ -280,17 +278,12 @@ def _json(value: object) -> Any:
 
 def _helicone(record: Fields) -> Piece:
     """What Helicone's logger sends, or a row of its export with the bodies."""
-    sides = (("providerRequest", "json", "request_body"), ("providerResponse", "json", "response_body"))
-    found = []
-    for holder, inner, column in sides:
-        held = record.get(holder)
-        found.append(maybe_parsed(held.get(inner) if isinstance(held, Mapping) else record.get(column)))
-    request, response = found
+    asked, answered = record.get("providerRequest"), record.get("providerResponse")
+    request = maybe_parsed(at(asked, "json") if asked else record.get("request_body"))
+    response = maybe_parsed(at(answered, "json") if answered else record.get("response_body"))
     if not isinstance(request, Mapping) or not request:
         raise UnknownShape("a row of Helicone without its bodies: export it with them")
-    status = record.get("response_status")
-    if isinstance(answered := record.get("providerResponse"), Mapping):
-        status = answered.get("status")
+    status = at(answered, "status") if answered else record.get("response_status")
     failed = isinstance(status, int) and not 200 <= status < 300
     name = record.get("request_id") or record.get("response_id") or "request"
     return _wrapped(name, request, response, f"status: {status}" if failed else record_trouble(record))
@@ -337,8 +330,7 @@ def observed_conversation(observation: Fields, place: str) -> Conversation | Non
     elif "role" in request:
         request = {"messages": [asked]}
     for name in _HOLDERS:
-        held = maybe_parsed(observation.get(name))
-        tools = maybe_parsed(held.get("tools")) if isinstance(held, Mapping) else None
+        tools = maybe_parsed(at(observation, name, "tools"))
         if isinstance(tools, list) and not request.get("tools"):
             request["tools"] = tools
     return exchange(request, observation.get("output"), place, trouble=record_trouble(observation))

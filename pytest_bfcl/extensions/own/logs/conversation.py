@@ -72,8 +72,7 @@ def may_not_call(request: Fields) -> bool:
     if isinstance(kind, str) and kind.lower() == "none":
         return True
     config = request.get("toolConfig") or request.get("tool_config")
-    calling = next((config[name] for name in ("functionCallingConfig", "function_calling_config") if name in config),
-                   None) if isinstance(config, Mapping) else None  # fmt: skip
+    calling = at(config, "functionCallingConfig") or at(config, "function_calling_config")
     return isinstance(calling, Mapping) and str(calling.get("mode")).upper().endswith("NONE")
 
 
@@ -148,6 +147,17 @@ def maybe_parsed(value: object) -> Any:
     """The same, if the value may also be a plain text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         return json_or(value, value)
+    return value
+
+
+def at(value: Any, *path: str | int) -> Any:
+    """What is at a place: names, and positions in lists; ``None`` where nothing is."""
+    for step in path:
+        value = maybe_parsed(value)
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and len(value) > max(step, 0) else None
+        else:
+            value = value.get(step) if isinstance(value, Mapping) else None
     return value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_bfcl.extensions.own.logs.conversation import (
     Conversation,
     Piece,
+    at,
     documents_of,
     may_not_call,
     maybe_parsed,
@@ -131,7 +132,7 @@ def span_conversation(span: Fields, place: str) -> Conversation | None:
         if event.get("name") == "gen_ai.client.inference.operation.details":
             attributes = {**attributes, **event["attributes"]}
     nested = _nested(attributes)
-    operation = _at(nested, "gen_ai", "operation", "name")
+    operation = at(nested, "gen_ai", "operation", "name")
     if operation in _AROUND:
         return None
     readers = (vercel, _gen_ai, _open_inference, _open_llmetry)
@@ -142,7 +143,7 @@ def span_conversation(span: Fields, place: str) -> Conversation | None:
         tools, said = found
         trouble = span_trouble(span, attributes) or _ended(nested, events, said)
         return Conversation(place, documents_of(tools), tuple(said), trouble)
-    kind = str(_at(nested, "openinference", "span", "kind") or span.get("span_kind") or "")
+    kind = str(at(nested, "openinference", "span", "kind") or span.get("span_kind") or "")
     if operation in _ASKS or kind.upper() == "LLM":
         raise UnknownShape("a request to a model without its messages: its content was not recorded by the tracer")
     return None
@@ -160,7 +161,7 @@ def _ended(nested: Fields, events: Sequence[Fields], said: Sequence[Said]) -> st
     """The problem that a span's ending reports."""
     for path in _WORDS:
         field = ".".join(map(str, path))
-        if (trouble := word_trouble(maybe_parsed(_walked(nested, *path)), said, field)) is not None:
+        if (trouble := word_trouble(maybe_parsed(at(nested, *path)), said, field)) is not None:
             return trouble
     for event in events:
         if event.get("name") == "gen_ai.choice":
@@ -169,16 +170,6 @@ def _ended(nested: Fields, events: Sequence[Fields], said: Sequence[Said]) -> st
             if (trouble := word_trouble(told.get("finish_reason"), said, "gen_ai.choice.finish_reason")) is not None:
                 return trouble
     return None
-
-
-def _walked(value: Any, *path: str | int) -> Any:
-    for step in path:
-        value = maybe_parsed(value)
-        if isinstance(step, int):
-            value = value[step] if isinstance(value, list) and len(value) > max(step, 0) else None
-        else:
-            value = _at(value, step)
-    return value
 
 
 def _nested(attributes: Fields) -> dict[str, Any]:
@@ -206,14 +197,8 @@ def _listed(value: Any) -> Any:
     return {key: _listed(each) for key, each in value.items()}
 
 
-def _at(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
 def _tool_definitions(nested: Fields) -> Any:
-    return _at(nested, "gen_ai", "tool", "definitions") or _at(nested, "gen_ai", "request", "tools")
+    return at(nested, "gen_ai", "tool", "definitions") or at(nested, "gen_ai", "request", "tools")
 
 
 Found = tuple[Any, list[Said]] | None
@@ -221,10 +206,10 @@ Found = tuple[Any, list[Said]] | None
 
 def _gen_ai(nested: Fields) -> Found:
     """OpenTelemetry: messages with parts, as JSON texts or structured."""
-    asked, told = (_at(nested, "gen_ai", side, "messages") for side in ("input", "output"))
+    asked, told = (at(nested, "gen_ai", side, "messages") for side in ("input", "output"))
     if asked is None and told is None:
         return None
-    system = parsed(_at(nested, "gen_ai", "system_instructions"), "gen_ai.system_instructions")
+    system = parsed(at(nested, "gen_ai", "system_instructions"), "gen_ai.system_instructions")
     said = read_history([{"role": "system", "parts": system}], "gen_ai.system_instructions") if system else []
     for value, name in ((asked, "gen_ai.input.messages"), (told, "gen_ai.output.messages")):
         said += read_history(parsed(value, name) or [], name)
@@ -233,7 +218,7 @@ def _gen_ai(nested: Fields) -> Found:
 
 def _open_inference(nested: Fields) -> Found:
     """OpenInference: ``llm.input_messages.0.message.role`` …"""
-    asked, told = (maybe_parsed(_at(nested, "llm", f"{side}_messages")) for side in ("input", "output"))
+    asked, told = (maybe_parsed(at(nested, "llm", f"{side}_messages")) for side in ("input", "output"))
     if asked is None and told is None:
         return None
     said: list[Said] = []
@@ -241,8 +226,8 @@ def _open_inference(nested: Fields) -> Found:
         said += read_history([_inferred(each) for each in objects(value or [], name)], name)
     tools = [
         {key: tool[key] for key in ("name", "description") if isinstance(tool.get(key), str)}
-        | {**parsed(_at(tool, "json_schema") or "{}", "llm.tools.tool.json_schema")}
-        for each in objects(maybe_parsed(_at(nested, "llm", "tools")) or [], "llm.tools")
+        | {**parsed(at(tool, "json_schema") or "{}", "llm.tools.tool.json_schema")}
+        for each in objects(maybe_parsed(at(nested, "llm", "tools")) or [], "llm.tools")
         for tool in [each.get("tool", each)]
     ]
     return tools, said
@@ -263,13 +248,13 @@ def _inferred(each: Fields) -> Fields:
 
 def _open_llmetry(nested: Fields) -> Found:
     """OpenLLMetry: ``gen_ai.prompt.0.role`` …, ``gen_ai.completion.0.tool_calls.0.name`` …"""
-    asked, told = (_at(nested, "gen_ai", side) for side in ("prompt", "completion"))
+    asked, told = (at(nested, "gen_ai", side) for side in ("prompt", "completion"))
     if not isinstance(asked, list):
         return None
     said = read_history([_metered(each) for each in asked], "gen_ai.prompt")
     if isinstance(told, list):
         said += read_history([{**_metered(each), "role": "assistant"} for each in told[:1]], "gen_ai.completion")
-    functions = _at(nested, "llm", "request", "functions") or []
+    functions = at(nested, "llm", "request", "functions") or []
     tools = [{**each, "parameters": parsed(each.get("parameters") or "{}", "parameters")} for each in functions]
     return tools, said
 

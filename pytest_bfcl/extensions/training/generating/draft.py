@@ -5,17 +5,19 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.language import capital, clause, request, spoken, value_text
-from pytest_bfcl.extensions.training.generating.moves import Domain, Edit, Gift, GivenCall, Kind, Move
+from pytest_bfcl.extensions.training.generating.moves import Domain, Edit, Gift, Kind, Move
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import Simulator, create_simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
+from pytest_bfcl.syntax.python_syntax import exact_text
+from pytest_bfcl.transcript import Call
 
 LONGEST, FINISHED = 3, 0.8
 """Calls of one turn, and the probability that a turn completes a chain of calls."""
@@ -56,7 +58,7 @@ class Step:
     @property
     def call(self) -> str:
         """In the form of ground truths."""
-        return str(GivenCall(self.move.tool, self.arguments))
+        return exact_text(Call(self.move.tool, self.arguments))
 
     def clause(self, rng: Random) -> str:
         """One way to ask for it."""
@@ -180,7 +182,20 @@ class Draft:
             self.said.setdefault((name, move.takes[parameter]), []).append(value)
         said = {each: phrase for each, phrase in step.phrases.items() if each in step.drawn}
         said |= {each: value_text(value) for each, value in move.fixed.items()}
-        self._note(move, result, said, step.arguments)
+        for kind, gift in move.gives.items():
+            value = gift.path(result)
+            if value is None or value == []:
+                continue
+            try:
+                told = gift.far[0].format(**said)
+            except KeyError:
+                told = ""
+            later = gift if told and told not in self.referred else replace(gift, far=("{0}",), about={})
+            self.referred.add(told)
+            self.facts[kind] = Fact(
+                value, later, said if later is gift else {}, len(self.calls) - 1,
+                {each: step.arguments[parameter] for each, parameter in gift.about.items()},
+            )  # fmt: skip
 
     def _facts_for(self, move: Move) -> dict[str, tuple[Fact, str]]:
         """The parameters that can take an earlier result, with the words for it."""
@@ -284,22 +299,6 @@ class Draft:
                 return None
             found.append(made)
         return found
-
-    def _note(self, move: Move, result: Any, said: dict[str, str], arguments: Parsed) -> None:
-        for kind, gift in move.gives.items():
-            value = gift.path(result)
-            if value is None or value == []:
-                continue
-            try:
-                told = gift.far[0].format(**said)
-            except KeyError:
-                told = ""
-            later = gift if told and told not in self.referred else Gift(gift.path, gift.near, ("{0}",))
-            self.referred.add(told)
-            self.facts[kind] = Fact(
-                value, later, said if later is gift else {}, len(self.calls) - 1,
-                {each: arguments[parameter] for each, parameter in gift.about.items()},
-            )  # fmt: skip
 
     def words(self, steps: Sequence[Step], vague: str | None = None) -> str:
         """The user's words for these calls; ``vague``: the parameter whose value is missing (of the only call)."""

@@ -12,14 +12,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
 
-from pytest_bfcl.extensions.training.generating.making import Place, digest_of
+from pytest_bfcl.extensions.training.generating.making import Task, digest_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, read_json_lines
 
 RECORD = "requests.recorded.jsonl"
 """A model's replies, kept for later sets: it may be in the folder already."""
@@ -77,38 +76,36 @@ class Folder:
         self.asked: set[int] = set()
         self.tallies: dict[str, Tally] = {}
         self._ends: dict[str, int] = {}
-        self._open = ExitStack()
-        self._files: dict[str, IO[bytes]] = {}
+        self._files: dict[str, LineAppender] = {}
         path.mkdir(parents=True, exist_ok=True)
         journal = path / JOURNAL
         if journal.exists():
             self._go_on(journal, recipe)
         elif any(each.name != RECORD for each in path.iterdir()):
             raise UsageError(f"{path} is there already: name a new folder with -o, or delete it")
-        self._journal = self._open.enter_context(journal.open("ab"))
-        if not self.done and not journal.stat().st_size:
-            self._note({"recipe": recipe})
+        self._journal = self._file(JOURNAL)
+        if not self._journal.size:
+            self._journal.append({"recipe": recipe})
 
     def _go_on(self, journal: Path, recipe: Parsed) -> None:
         """Read existing tasks and remove a damaged line."""
         whole = 0
-        with journal.open("rb") as lines:
-            for number, line in enumerate(lines):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    told = json.loads(line)
-                    if number == 0 and told["recipe"] != recipe:
-                        raise UsageError(
-                            f"{self.path} holds a set that was begun with other options: "
-                            f"{json.dumps(told['recipe'])[:300]}; "
-                            "repeat those to resume it, name another folder with -o, or delete it"
-                        )
-                    if number:
-                        self._take(told)
-                except (ValueError, KeyError, TypeError):
-                    raise UsageError(f"{journal}:{number + 1} is damaged: delete {self.path} and start again") from None
-                whole += len(line)
+        damaged: list[DamagedLine] = []
+        for number, offset, length, told in read_json_lines(journal, damaged.append):
+            if number == 1 and told.get("recipe") != recipe:
+                raise UsageError(
+                    f"{self.path} holds a set that was begun with other options: "
+                    f"{json.dumps(told.get('recipe'))[:300]}; "
+                    "repeat those to resume it, name another folder with -o, or delete it"
+                )
+            try:
+                if number > 1:
+                    self._take(told)
+            except (ValueError, KeyError, TypeError) as error:
+                damaged.append(DamagedLine(journal, number, str(error)))
+            if damaged:
+                raise UsageError(f"{journal}:{damaged[0].line} is damaged: delete {self.path} and start again")
+            whole = offset + length
         os.truncate(journal, whole)
         for name, end in self._ends.items():
             os.truncate(self.path / name, end)
@@ -122,26 +119,23 @@ class Folder:
         self._ends[str(told["file"])] = int(told["end"])
         self.done = int(told["number"]) + 1
 
-    def write(self, place: Place) -> None:
+    def write(self, task: Task) -> None:
         """Write one task."""
-        task, name = place.task, f"{place.task.category}.jsonl"
-        file = self._files.get(name)
-        if file is None:
-            file = self._files[name] = self._open.enter_context((self.path / name).open("ab"))
-        file.write(f"{task.line}\n".encode())
-        file.flush()
-        facts: dict[str, Any] = json.loads(task.line)["generated"]
+        made, name = task.entry["generated"], f"{task.entry['category']}.jsonl"
+        file = self._file(name)
+        file.append_bytes(f"{json.dumps(task.entry, ensure_ascii=False)}\n".encode())
         told: Parsed = {
-            "number": task.number, "kind": task.kind, "id": task.entry_id, "file": name, "end": file.tell(),
-            "difficulty": task.difficulty, "question": digest_of(place.question), "refused": dict(place.refused),
-            "cheap": place.cheap, "twins": place.twins, "facts": {each: facts[each] for each in _MEANS},
+            "number": task.number, "kind": made["kind"], "id": task.entry["id"], "file": name, "end": file.size,
+            "difficulty": made["difficulty"], "question": digest_of(task.question), "refused": dict(task.refused),
+            "cheap": task.cheap, "twins": task.twins, "facts": {each: made[each] for each in _MEANS},
         }  # fmt: skip
-        self._note(told)
+        self._journal.append(told)
         self._take(told)
 
-    def _note(self, told: Parsed) -> None:
-        self._journal.write(json.dumps(told).encode() + b"\n")
-        self._journal.flush()
+    def _file(self, name: str) -> LineAppender:
+        if name not in self._files:
+            self._files[name] = LineAppender(self.path / name)
+        return self._files[name]
 
     def finish(self, told: Parsed) -> dict[str, Parsed]:
         """Write the order and the manifest; returns the counts of all kinds."""
@@ -161,15 +155,14 @@ class Folder:
 
     def _levels(self) -> Iterator[tuple[int, str]]:
         """Difficulty and id of every task, read again, because a set may be larger than memory."""
-        with (self.path / JOURNAL).open(encoding="utf-8") as lines:
-            next(lines)
-            for line in lines:
-                told = json.loads(line)
-                yield int(told["difficulty"]), str(told["id"])
+        for line in read_json_lines(self.path / JOURNAL):
+            if line.number > 1:
+                yield int(line.value["difficulty"]), str(line.value["id"])
 
     def close(self) -> None:
         """Close all files."""
-        self._open.close()
+        for file in self._files.values():
+            file.close()
 
 
 def table(found: dict[str, Parsed]) -> list[str]:

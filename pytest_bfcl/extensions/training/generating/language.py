@@ -167,11 +167,12 @@ def _filled(rng: Random, pattern: str, nouns: Sequence[str]) -> str:
     return clean(spoken(rng, _with_fillers(rng, pattern)).format(
         a=a, b=b, A=capital(a), n=rng.randint(3, 980), day=rng.choice(_DAYS), like=like, like2=like2,
         Like=capital(like), did=did, did2=did2, place2=place2, thing=a, thing2=b,
-        **{"as": _plural(a), "bs": _plural(b)},
+        **{"as": plural(a), "bs": plural(b)},
     ))  # fmt: skip
 
 
-def _plural(noun: str) -> str:
+def plural(noun: str) -> str:
+    """A noun's plural, or a verb's third person."""
     if noun.endswith(("s", "x", "ch", "sh")):
         return f"{noun}es"
     return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeo" else f"{noun}s"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from hashlib import blake2b
 from random import Random
@@ -52,33 +51,18 @@ class Recipe:
     """Whether tasks are compared with the official set."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Task:
-    """A proved task. ``number``: its position in the set; ``difficulty``: larger is harder; ``line``: its entry with
-    its origin and the findings of the proof under ``generated``."""
+    """A proved task at one position of the set (``number``), its attempts, and why earlier ones were refused."""
 
     number: int
-    category: str
-    kind: str
-    difficulty: int
-    line: str
-
-    @property
-    def entry_id(self) -> str:
-        """The id in its line."""
-        return str(json.loads(self.line)["id"])
-
-
-@dataclass(slots=True)
-class Place:
-    """One position of the set: the task, its attempts, and why earlier ones were refused."""
-
-    task: Task
+    entry: Parsed
+    """Its line, with its origin and the findings of the proof under ``generated``."""
     question: str
-    attempts: int
-    refused: Counter[str] = field(default_factory=Counter)
-    cheap: dict[str, bool] = field(default_factory=dict)
+    cheap: dict[str, bool]
     """Cheap policy → whether it passes; see `.policies`."""
+    attempts: int = 1
+    refused: Counter[str] = field(default_factory=Counter)
     twins: bool | None = None
     """Whether the request in the opposite world is equal; ``None`` without one."""
 
@@ -88,45 +72,43 @@ def _documents(name: str) -> list[Parsed]:
     return documents_of(name)
 
 
-def entry_of(raw: Mapping[str, Any], entry_id: str, category: str) -> Entry:
+def entry_of(raw: Mapping[str, Any]) -> Entry:
     """The entry as the loader reads it. Raises `HarnessError` for an invalid one."""
+    given = copied({name: each for name, each in raw.items() if name != "category"})
     return build_entry(
-        copied({"id": entry_id, **raw}), entry_id, CATEGORIES[category], texts=Texts.own(),
+        given, given["id"], CATEGORIES[raw["category"]], texts=Texts.own(),
         documents=lambda name: copied(_documents(name)), official=False, source="generated",
     )  # fmt: skip
 
 
-def task_of(raw: Mapping[str, Any], entry_id: str, category: str, number: int, facts: Facts) -> Task:
-    """The task of a proved entry.
+def with_facts(raw: Parsed, facts: Facts) -> Parsed:
+    """A proved entry with its facts and its difficulty, which is larger for harder ones.
 
-    Its difficulty comes from its calls, arguments that only a result has, the longest chain of these, and a turn that
-    cannot be completed at once.
+    It comes from its calls, arguments that only a result has, the longest chain of these, and a turn that cannot be
+    completed at once.
     """
-    kind = str(raw["generated"]["kind"])
-    special = kind not in ("plain", "simple", "multiple")
+    special = raw["generated"]["kind"] not in ("plain", "simple", "multiple")
     difficulty = CALL * facts.calls + DEPENDENCY * facts.dependencies + facts.depth - 1 + SPECIAL * special
-    told = {**raw["generated"], **asdict(facts), "difficulty": difficulty}
-    line = json.dumps({"id": entry_id, "category": category, **raw, "generated": told}, ensure_ascii=False)
-    return Task(number, category, kind, difficulty, line)
+    return {**raw, "generated": {**raw["generated"], **asdict(facts), "difficulty": difficulty}}
 
 
-def filled_places(recipe: Recipe, first: int, count: int, processes: int, asked: set[int]) -> Iterator[Place]:
+def filled_places(recipe: Recipe, first: int, count: int, processes: int, asked: set[int]) -> Iterator[Task]:
     """The positions from ``first`` on; no question twice except in twins.
 
     ``asked`` holds digests of the questions so far. Raises `UsageError` if a position cannot be filled.
     """
     chunks = (range(start, min(start + CHUNK, count)) for start in range(first - first % CHUNK, count, CHUNK))
     for groups in spread(partial(fill, recipe), chunks, processes):
-        for places in groups:
-            while (key := digest_of(places[0].question)) in asked:
-                again = filled(recipe, places[0].task.number, places[0].attempts)
-                for place, before in zip(again, places, strict=True):
-                    place.refused += before.refused + Counter({"said before": 1})
-                places = again
-            for place in places:
-                if first <= place.task.number < count:
+        for tasks in groups:
+            while (key := digest_of(tasks[0].question)) in asked:
+                again = filled(recipe, tasks[0].number, tasks[0].attempts)
+                for task, before in zip(again, tasks, strict=True):
+                    task.refused += before.refused + Counter({"said before": 1})
+                tasks = again
+            for task in tasks:
+                if first <= task.number < count:
                     asked.add(key)
-                    yield place
+                    yield task
 
 
 def digest_of(question: str) -> int:
@@ -134,7 +116,7 @@ def digest_of(question: str) -> int:
     return int.from_bytes(blake2b(question.encode(), digest_size=8).digest(), "big")
 
 
-def fill(recipe: Recipe, numbers: range) -> list[list[Place]]:
+def fill(recipe: Recipe, numbers: range) -> list[list[Task]]:
     """Several positions, twins together."""
     return [filled(recipe, number) for number in numbers if recipe.tools or not _is_second_twin(number % len(PATTERN))]
 
@@ -143,7 +125,7 @@ def _is_second_twin(at: int) -> bool:
     return PATTERN[at] in CONDITIONS and PATTERN[at - 1] == PATTERN[at]
 
 
-def filled(recipe: Recipe, number: int, first: int = 0, kind: str = "") -> list[Place]:
+def filled(recipe: Recipe, number: int, first: int = 0, kind: str = "") -> list[Task]:
     """One position, or two with twins, from this attempt on: both are proved, or neither counts.
 
     If the simulators have no condition of a kind, both are plain.
@@ -158,27 +140,25 @@ def filled(recipe: Recipe, number: int, first: int = 0, kind: str = "") -> list[
         except Unproved as error:
             refused[error.reason] += 1
             continue
-        alike = twins[0][1] == twins[-1][1] if twinned else None
-        return [Place(task, question, attempt + 1, Counter(refused), told, alike) for task, question, told in twins]
+        alike = twins[0].question == twins[-1].question if twinned else None
+        return [replace(task, attempts=attempt + 1, refused=Counter(refused), twins=alike) for task in twins]
     if twinned:
-        return [place for each in (number, number + 1) for place in filled(recipe, each, kind="plain")]
+        return [task for each in (number, number + 1) for task in filled(recipe, each, kind="plain")]
     ((reason, _),) = refused.most_common(1)
     raise UsageError(f"no {kind} task could be made in {MOST_ATTEMPTS} attempts, mostly for this: {reason}")
 
 
-def _proved(recipe: Recipe, number: int, attempt: int, kind: str, twin: int) -> tuple[Task, str, dict[str, bool]]:
-    """A task, its question, and the results of cheap policies. Raises `Unproved`.
-
-    The seed of an attempt is the same on every machine and at any time.
-    """
+def _proved(recipe: Recipe, number: int, attempt: int, kind: str, twin: int) -> Task:
+    """One attempt. Raises `Unproved`. Its seed is the same on every machine and at any time."""
     seed = f"pytest-bfcl new tasks 2/{recipe.seed}/{number}/{attempt}"
     if recipe.tools:
-        raw, category = drafted(Random(seed), recipe.tools, kind)
+        draft, category = drafted(Random(seed), recipe.tools, kind)
     else:
-        raw, category = planned(seed, recipe.simulators, kind, twin), CATEGORY[kind]
-    entry = entry_of(raw, f"{category}_made_{recipe.seed}_{number + twin}", category)
-    task = task_of(raw, entry.id, category, number + twin, facts_of(recipe, entry))
-    return task, question_key(entry), {} if recipe.tools else cheap(entry)
+        draft, category = planned(seed, recipe.simulators, kind, twin), CATEGORY[kind]
+    raw = {"id": f"{category}_made_{recipe.seed}_{number + twin}", "category": category, **draft}
+    entry = entry_of(raw)
+    made = with_facts(raw, facts_of(recipe, entry))
+    return Task(number + twin, made, question_key(entry), {} if recipe.tools else cheap(entry))
 
 
 def facts_of(recipe: Recipe, entry: Entry) -> Facts:

@@ -8,9 +8,12 @@ file each in `domains/`. What a table cannot say is a rule of `domains.rules`, n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
-from typing import Any, NamedTuple
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, TypeAdapter, ValidationInfo
+from pydantic.dataclasses import dataclass
 
 from pytest_bfcl.extensions.training.generating import language
 from pytest_bfcl.json_types import Parsed
@@ -24,25 +27,115 @@ Edit = Callable[[Parsed, Mapping[str, Any], Any, bool], object]
 
 A measure gets this value; a state (of this value) holds or not; the call fails or not."""
 
+Rules = Mapping[str, Callable[..., Any]]
+"""The functions that a table names."""
 _NO_NAME = r"(?!(?:the|a|an|my|its|that|this|those|it|and|with|what)\b)"
 WORD = _NO_NAME + r'[^\s",;?:]*[^\s",;?:.!]'
 NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?"
 NAME = r"[A-Z][\w'.]*\w(?:\s[A-Z][\w'.]*\w)*"
 TEXT = r'[^"]+'
 """The form of a value in text: a word, a number, a name, the inside of a quotation."""
+_FORMS = {"NAME": NAME, "TEXT": TEXT}
+_ROUGH = (0.25, 0.4, 0.5, 0.75, 0.9)
+
+# -- what a table says in words ----------------------------------------------------------------------------------------
 
 
-class GivenCall(NamedTuple):
-    """A call with its arguments; as text in the form of ground truths."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-    def __str__(self) -> str:
-        return f"{self.tool}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
+def _rule(told: str, info: ValidationInfo) -> Callable[..., Any]:
+    """The function that a table names."""
+    rules: Rules = info.context or {}
+    return rules[told]
 
 
-@dataclass(frozen=True, slots=True)
+def _draw(told: Any, info: ValidationInfo) -> Draw:
+    """A rule by name, or a usual one: ``one_of``, ``among``, ``whole``, ``amount``, ``attribute``, ``words``."""
+    match told:
+        case str():
+            return _rule(told, info)
+        case {"one_of": values}:
+            return lambda simulator, rng: rng.choice(values)
+        case {"among": name}:
+            return lambda simulator, rng: rng.choice(sorted(getattr(simulator, name)))
+        case {"whole": [low, high, *step], **rest}:
+            written = rest.get("written", "")
+
+            def whole(simulator: object, rng: Random) -> object:
+                found = rng.randrange(low, high + 1, *step)
+                return str(written).format(found) if written else found
+
+            return whole
+        case {"amount": [low, high]}:  # never whole: `5` and `5.0` are other texts in results
+            return lambda simulator, rng: rng.randrange(low, high) + rng.choice(_ROUGH)
+        case {"attribute": name}:
+            return lambda simulator, rng: getattr(simulator, name)
+        case {"words": name}:
+            return lambda simulator, rng: getattr(language, name)(rng, language.topic(rng))
+    raise ValueError(f"no way to draw: {told}")
+
+
+def _edit(told: Any, info: ValidationInfo) -> Edit:
+    """A rule by name; ``listed``: a value in a list or not; or what is ``at`` a place of the configuration.
+
+    That is ``yes`` or ``no``, or the value and ``plus`` (a fraction, so that it equals no limit). A place is keys with
+    arguments in braces, and ids in lists.
+    """
+    if isinstance(told, str):
+        return _rule(told, info)
+    if name := told.get("listed"):
+
+        def listed(config: Parsed, given: Mapping[str, Any], value: Any, holds: bool) -> None:
+            config[name] = [each for each in config[name] if each != value] + [value] * holds
+
+        return listed
+    *steps, last = told["at"].split(".")
+
+    def edit(config: Any, given: Mapping[str, Any], value: Any, holds: bool) -> None:
+        for step in steps:
+            key = step.format(**given)
+            config = next(e for e in config if str(e["id"]) == key) if isinstance(config, list) else config[key]
+        if "yes" in told:
+            config[last] = copied(told["yes" if holds else "no"])
+        else:
+            config[last] = round(value + told["plus"], 2) if "plus" in told else int(value)
+
+    return edit
+
+
+def _fits(told: Any, info: ValidationInfo) -> Callable[[Any, Any], bool]:
+    """A rule by name, or attributes of the simulator with their values."""
+    if isinstance(told, str):
+        return _rule(told, info)
+    return lambda simulator, given: all(getattr(simulator, name) == value for name, value in told.items())
+
+
+def _path(told: Any, info: ValidationInfo) -> Callable[[Any], Any]:
+    """A rule by name, or the place of a value in a result: keys and positions separated by dots."""
+    if callable(told) or told in (info.context or {}):
+        return told if callable(told) else _rule(told, info)
+    steps = [int(each) if each.isdigit() else each for each in told.split(".")]
+
+    def path(result: Any) -> Any:
+        for step in steps:
+            result = result[step]
+        return result
+
+    return path
+
+
+def _subject(told: str) -> Callable[[Mapping[str, Any], Any], object]:
+    """``arguments.NAME`` or ``result.NAME``."""
+    source, _, place = told.partition(".")
+    return lambda given, result: (given if source == "arguments" else result)[place]
+
+
+Change = Annotated[Edit, BeforeValidator(_edit)]
+_TABLE = ConfigDict(extra="forbid")
+Path = Annotated[Callable[[Any], Any], BeforeValidator(_path)]
+
+# -- what a domain consists of -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, config=_TABLE)
 class Kind:
     """A kind of value that users name.
 
@@ -51,7 +144,7 @@ class Kind:
     (subjects of a conversation). ``form``: an expression for the written value, if it is not a usual one.
     """
 
-    draw: Draw
+    draw: Annotated[Draw, BeforeValidator(_draw)] = lambda simulator, rng: None
     said: tuple[str, ...] = ("{}",)
     vague: tuple[str, ...] = ()
     told: tuple[str, ...] = (
@@ -59,12 +152,12 @@ class Kind:
         "I forgot to [say|mention]: {}.",
     )  # fmt: skip
     again: bool = False
-    show: Callable[[Any, Random], str] | None = None
+    show: Annotated[Callable[[Any, Random], str], BeforeValidator(_rule)] | None = None
     """The written form of the value, if it differs (dates)."""
-    form: str | None = None
+    form: Annotated[str, AfterValidator(lambda form: _FORMS.get(form, form))] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_TABLE)
 class Gift:
     """A value in a result: its place, and the user's words for it soon after (``near``) and later (``far``).
 
@@ -72,13 +165,13 @@ class Gift:
     parameter of the call that gave it): a stock's price belongs to that stock.
     """
 
-    path: Callable[[Any], object]
+    path: Path
     near: tuple[str, ...]
     far: tuple[str, ...]
     about: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_TABLE)
 class Measure:
     """A number that a call finds, for conditions (less than …, whichever is lower).
 
@@ -88,27 +181,37 @@ class Measure:
     """
 
     noun: str
-    path: Callable[[Any], float]
-    limits: tuple[float, ...] = ()
-    edit: Edit | None = None
-    subject: tuple[str, Callable[[Mapping[str, Any], Any], object]] | None = None
+    path: Path
+    limits: tuple[int | float, ...] = ()
+    edit: Change | None = None
+    subject: tuple[str, Annotated[Callable[[Any, Any], object], BeforeValidator(_subject)]] | None = None
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_TABLE)
 class State:
     """A fact that is true or not in a call's result: ``says``, with ``{value}`` of a kind (``kind``) if any.
 
-    ``holds``: from arguments, result and value. ``edit``: makes it true or false, given the value.
+    It is true by a ``rule``, or if what is at ``path`` has the value, ``equals`` this, or exists. ``edit``: makes it
+    true or false, given the value.
     """
 
     says: str
-    holds: Callable[[Mapping[str, Any], Any, Any], bool]
-    edit: Edit | None = None
+    path: Path | None = None
+    equals: Any = None
+    rule: Annotated[Callable[[Any, Any, Any], bool], BeforeValidator(_rule)] | None = None
+    edit: Change | None = None
     kind: str | None = None
 
+    def holds(self, given: Mapping[str, Any], result: Any, value: Any) -> bool:
+        """Whether it is true, from arguments, result and value."""
+        if self.path is None:
+            return self.rule is not None and self.rule(given, result, value)
+        there = self.path(result)
+        return bool(value in there if self.kind else there if self.equals is None else there == self.equals)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, config=_TABLE)
 class Move:
     """One call with words for it.
 
@@ -129,21 +232,21 @@ class Move:
     once: bool = False
     weight: float = 1.0
     after: tuple[str, ...] = ()
-    fits: Callable[[Any, Mapping[str, Any]], bool] | None = None
+    fits: Annotated[Callable[[Any, Mapping[str, Any]], bool], BeforeValidator(_fits)] | None = None
     shape: Mapping[str, str] = field(default_factory=dict)
     """Parameters that are objects: parameter → the only key, which holds the value."""
     leads: tuple[str, ...] = ()
     """Tools that usually come next."""
     measure: Measure | None = None
     state: State | None = None
-    fails: Edit | None = None
+    fails: Change | None = None
 
     def given(self, parameter: str, value: Any) -> Any:
         """The value as the parameter takes it."""
         return {self.shape[parameter]: value} if parameter in self.shape else value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_TABLE)
 class Domain:
     """A simulator as a source of tasks.
 
@@ -174,137 +277,10 @@ class Domain:
         return (*self.moves, self.first) if self.first else self.moves
 
 
-Rules = Mapping[str, Callable[..., Any]]
-"""The functions that a table names."""
-_FORMS = {"NAME": NAME, "TEXT": TEXT}
-_ROUGH = (0.25, 0.4, 0.5, 0.75, 0.9)
-
-
 def domain_of(table: str, simulator: str, world: Callable[[Random], Parsed], rules: Rules) -> Domain:
     """The domain of ``domains/TABLE.toml``."""
     told = language.with_synonyms(language.table(f"domains/{table}"))
-    kinds = {name: _kind(each, rules) for name, each in told.pop("kinds").items()}
-    moves = told.pop("moves")
-    first = next((_move(each, rules) for each in moves if each.pop("first", False)), None)
-    others = tuple(_move(each, rules) for each in moves if first is None or each["tool"] != first.tool)
-    return Domain(simulator, world, kinds, others, first=first, **_frozen(told))
-
-
-def _frozen(told: Parsed) -> Parsed:
-    return {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
-
-
-def _kind(told: Parsed, rules: Rules) -> Kind:
-    shown = rules[told.pop("show")] if "show" in told else None
-    form, drawn = told.pop("form", None), _draw(told.pop("draw", None), rules)
-    return Kind(drawn, **_frozen(told), show=shown, form=_FORMS.get(form, form))
-
-
-def _draw(told: Any, rules: Rules) -> Draw:
-    """A rule by name, or a usual one: ``one_of``, ``among``, ``whole``, ``amount``, ``attribute``, ``words``."""
-    match told:
-        case None:
-            return lambda simulator, rng: None
-        case str():
-            return rules[told]
-        case {"one_of": values}:
-            return lambda simulator, rng: rng.choice(values)
-        case {"among": name}:
-            return lambda simulator, rng: rng.choice(sorted(getattr(simulator, name)))
-        case {"whole": [low, high, *step], **rest}:
-            written = rest.get("written")
-
-            def whole(simulator: object, rng: Random) -> object:
-                found = rng.randrange(low, high + 1, *step)
-                return found if written is None else str(written).format(found)
-
-            return whole
-        case {"amount": [low, high]}:  # never whole: `5` and `5.0` are other texts in results
-            return lambda simulator, rng: rng.randrange(low, high) + rng.choice(_ROUGH)
-        case {"attribute": name}:
-            return lambda simulator, rng: getattr(simulator, name)
-        case {"words": name}:
-            return lambda simulator, rng: getattr(language, name)(rng, language.topic(rng))
-    raise ValueError(f"no way to draw: {told}")
-
-
-def _edit(told: Any, rules: Rules) -> Edit | None:
-    """A rule by name; ``listed``: a value in a list or not; or what is ``at`` a place of the configuration.
-
-    That is ``yes`` or ``no``, or the value and ``plus`` (a fraction, so that it equals no limit). A place is keys with
-    arguments in braces, and ids in lists.
-    """
-    if told is None or isinstance(told, str):
-        return None if told is None else rules[told]
-    if name := told.get("listed"):
-
-        def listed(config: Parsed, given: Mapping[str, Any], value: Any, holds: bool) -> None:
-            config[name] = [each for each in config[name] if each != value] + [value] * holds
-
-        return listed
-    *steps, last = told["at"].split(".")
-
-    def edit(config: Any, given: Mapping[str, Any], value: Any, holds: bool) -> None:
-        for step in steps:
-            key = step.format(**given)
-            config = next(e for e in config if str(e["id"]) == key) if isinstance(config, list) else config[key]
-        if "yes" in told:
-            config[last] = copied(told["yes" if holds else "no"])
-        else:
-            config[last] = round(value + told["plus"], 2) if "plus" in told else int(value)
-
-    return edit
-
-
-def _move(told: Parsed, rules: Rules) -> Move:
-    made: Parsed = {"fails": _edit(told.pop("fails", None), rules)}
-    for name, build in (("fits", _fits), ("measure", _measure), ("state", _state)):
-        if name in told:
-            made[name] = build(told.pop(name), rules)
-    made["gives"] = {
-        kind: Gift(_path(each.pop("path"), rules), **_frozen(each)) for kind, each in told.pop("gives", {}).items()
-    }
-    return Move(**_frozen(told), **made)
-
-
-def _fits(told: Any, rules: Rules) -> Callable[[Any, Mapping[str, Any]], bool]:
-    if isinstance(told, str):
-        return rules[told]
-    return lambda simulator, given: all(getattr(simulator, name) == value for name, value in told.items())
-
-
-def _measure(told: Parsed, rules: Rules) -> Measure:
-    subject = told.pop("subject", None)
-    if subject is not None:
-        kind, (source, _, place) = subject[0], subject[1].partition(".")
-        subject = kind, lambda given, result: (given if source == "arguments" else result)[place]
-    path, edit = _path(told.pop("path"), rules), _edit(told.pop("edit", None), rules)
-    return Measure(path=path, edit=edit, subject=subject, **_frozen(told))
-
-
-def _state(told: Parsed, rules: Rules) -> State:
-    """A fact: a rule, the value is in a list, something equals another, or something exists."""
-    edit, kind = _edit(told.get("edit"), rules), told.get("kind")
-    if "holds" in told:
-        return State(told["says"], rules[told["holds"]], edit, kind)
-    found, equals = _path(told["path"], rules), told.get("equals")
-
-    def holds(given: Mapping[str, Any], result: Any, value: Any) -> bool:
-        there = found(result)
-        return bool(value in there if kind else there if equals is None else there == equals)
-
-    return State(told["says"], holds, edit, kind)
-
-
-def _path(told: str, rules: Rules) -> Callable[[Any], Any]:
-    """A rule by name, or the place of a value in a result: keys and positions separated by dots."""
-    if told in rules:
-        return rules[told]
-    steps = [int(each) if each.isdigit() else each for each in told.split(".")]
-
-    def path(result: Any) -> Any:
-        for step in steps:
-            result = result[step]
-        return result
-
-    return path
+    first = next((each for each in told["moves"] if each.pop("first", False)), None)
+    moves = [each for each in told["moves"] if each is not first]
+    told |= {"simulator": simulator, "world": world, "moves": moves, "first": first}
+    return TypeAdapter(Domain).validate_python(told, context=rules)

@@ -15,14 +15,14 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.generating.honest import Honest
-from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.rewards import grades_of
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.oracle import CLOSING, QUESTION
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.simulators import split_call
-from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from pytest_bfcl.syntax.python_syntax import exact_text
+from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, Turn
 
 Turns = Sequence[Sequence[str]]
 FULL = 1 - 1e-9
@@ -126,7 +126,7 @@ def _guessed(text: str, told: Parsed) -> str:
         return text
     value = call.kwargs[missing]
     guess: Any = value + 1 if isinstance(value, int | float) else "something" if isinstance(value, str) else value
-    return str(GivenCall(call.name, {**call.kwargs, missing: guess}))
+    return exact_text(Call(call.name, {**call.kwargs, missing: guess}))
 
 
 def _early(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:

@@ -15,7 +15,6 @@ from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.generating.policies import played, solved, spoken
 from pytest_bfcl.extensions.training.generating.reach import Heard, parts
 from pytest_bfcl.extensions.training.generating.rivals import Turn, carried_out, state_of
@@ -24,6 +23,7 @@ from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.simulators import CallRefused, split_call
+from pytest_bfcl.transcript import Call
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.training.contamination import Benchmark
@@ -97,9 +97,9 @@ def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
             heard.say(str(message.get("content") or ""))
         for text in calls:
             call = _parsed(text)
-            if arrival.get(call.tool, 0) > turn or call.tool not in documents:
-                raise Unproved("tool not there", f"{call.tool} in turn {turn}")
-            properties = (documents[call.tool]["parameters"] or {}).get("properties") or {}
+            if arrival.get(call.name, 0) > turn or call.name not in documents:
+                raise Unproved("tool not there", f"{call.name} in turn {turn}")
+            properties = (documents[call.name]["parameters"] or {}).get("properties") or {}
             below = 0
             for name, value in call.arguments.items():
                 found = heard.source(value, properties.get(name) or {})
@@ -115,13 +115,13 @@ def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
             depths.append(below + 1)
         if not calls and entry.category == "multi_turn_miss_param" and turn + 1 < len(truth):
             due = map(_parsed, truth[turn + 1])
-            if not any(_lacks(call, documents[call.tool]["parameters"], heard) for call in due):
+            if not any(_lacks(call, documents[call.name]["parameters"], heard) for call in due):
                 raise Unproved("nothing is missing", f"turn {turn} could be done at once")
     turns = sum(bool(messages) for messages in entry.question)
     return Facts(turns, len(depths), dependencies, max(depths), len(entry.all_functions))
 
 
-def _lacks(call: GivenCall, parameters: Fields, heard: Heard) -> bool:
+def _lacks(call: Call, parameters: Fields, heard: Heard) -> bool:
     """Whether a required value of a call is still unknown."""
     return any(
         name in call.arguments and heard.source(call.arguments[name], parameters["properties"][name]) is None
@@ -170,7 +170,7 @@ def _unique(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
                 raise Unproved("ambiguous", f"{'; '.join(texts)} or {found}"[:400])
         elif held := entry.missed_function.get(number + 1):
             due = [_parsed(text) for text in truth[number + 1]]
-            if not {call.tool for call in due} & {str(document["name"]) for document in held}:
+            if not {call.name for call in due} & {str(document["name"]) for document in held}:
                 raise Unproved("tool not there", "the held-out function is not called when it arrives")
             found = Turn(simulators, entry.function, _at_hand(due, values), due).substitute()
             if found is not None:
@@ -179,20 +179,20 @@ def _unique(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
             carried_out(simulators, call)
 
 
-def _at_hand(calls: Sequence[GivenCall], before: Sequence[Any]) -> list[Any]:
+def _at_hand(calls: Sequence[Call], before: Sequence[Any]) -> list[Any]:
     """Values of these calls and of earlier ones, newest first."""
     fresh = [each for call in calls for value in call.arguments.values() for each in parts(value)]
     return list({repr(each): each for each in [*fresh, *before]}.values())
 
 
-def _parsed(text: str) -> GivenCall:
+def _parsed(text: str) -> Call:
     try:
         call = split_call(text)
     except CallRefused as error:
         raise Unproved("no call", f"{text[:200]}: {error}") from None
     if call is None or call.args:
         raise Unproved("no call", f"{text[:200]} is not one call with named literals")
-    return GivenCall(call.name, call.kwargs)
+    return Call(call.name, call.kwargs)
 
 
 @cache

@@ -10,14 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.extensions.training.generating.making import Place, Recipe, Task, entry_of, facts_of, task_of
+from pytest_bfcl.extensions.training.generating.making import Recipe, Task, entry_of, facts_of, with_facts
 from pytest_bfcl.extensions.training.generating.proof import Unproved
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, read_json_lines
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.simulators.toolkit import copied
 from pytest_bfcl.spread_json import json_or
 
 LONGEST = 1_500
@@ -44,18 +46,18 @@ class Rewording:
         self._record = record
         self._known = _recorded(record)
 
-    def put(self, places: Sequence[Place]) -> list[Place]:
+    def put(self, tasks: Sequence[Task]) -> list[Task]:
         """The tasks, rephrased where the proof succeeds. Raises `AdapterError` if the model cannot be used."""
-        prompts = [prompt_of(place.task) for place in places]
+        prompts = list(map(prompt_of, tasks))
         if due := [each for each in dict.fromkeys(prompts) if self.key(each) not in self._known]:
-            asyncio.run(self._ask(due, entry_of(*_parts(places[0].task))))
+            asyncio.run(self._ask(due, entry_of(tasks[0].entry)))
         found = []
-        for place, prompt in zip(places, prompts, strict=True):
+        for task, prompt in zip(tasks, prompts, strict=True):
             said = _messages(self._known.get(self.key(prompt), ""))
-            task = None if said is None else self._with(place.task, said)
-            self.taken += task is not None
-            self.kept += task is None
-            found.append(place if task is None else replace(place, task=task))
+            other = None if said is None else self._with(task, said)
+            self.taken += other is not None
+            self.kept += other is None
+            found.append(other or task)
         return found
 
     def key(self, prompt: str) -> str:
@@ -68,64 +70,56 @@ class Rewording:
                 "checked": "proof and honest policy, which reads our language only"}  # fmt: skip
 
     async def _ask(self, prompts: Sequence[str], any_entry: Any) -> None:
-        self._record.parent.mkdir(parents=True, exist_ok=True)
         concurrency = self.settings.concurrency
         free = asyncio.Semaphore(concurrency if isinstance(concurrency, int) else 16)
         asked = create_model(self.model, self.settings, mode="prompt")
+        record = LineAppender(self._record)
+
+        async def one(prompt: str) -> None:
+            async with free:
+                reply = await _reply(asked, any_entry, prompt)
+            self._known[self.key(prompt)] = reply
+            record.append({"key": self.key(prompt), "reply": reply})
+
         try:
-            with self._record.open("a", encoding="utf-8") as file:
-
-                async def one(prompt: str) -> None:
-                    async with free:
-                        reply = await _reply(asked, any_entry, prompt)
-                    self._known[self.key(prompt)] = reply
-                    file.write(json.dumps({"key": self.key(prompt), "reply": reply}, ensure_ascii=False) + "\n")
-                    file.flush()
-
-                await asyncio.gather(*map(one, prompts))
+            await asyncio.gather(*map(one, prompts))
         finally:
+            record.close()
             await asked.aclose()
 
     def _with(self, task: Task, said: Sequence[str]) -> Task | None:
         """The task with these messages, if it is proved with them and has the same dependencies."""
-        raw, entry_id, category = _parts(task)
-        spoken = [turn for turn in raw["question"] if turn]
+        raw = copied(task.entry)
+        spoken, before = _spoken(raw), raw["generated"]
         if len(spoken) != len(said):
             return None
-        before = raw["generated"]
         for turn, text in zip(spoken, said, strict=True):
             turn[0]["content"] = text
         try:
-            facts = facts_of(self.recipe, entry_of(raw, entry_id, category))
+            facts = facts_of(self.recipe, entry_of(raw))
         except Unproved:
             return None
         if (facts.dependencies, facts.depth) != (before["dependencies"], before["depth"]):
             return None
-        return task_of({**raw, "generated": {**before, "reworded": True}}, entry_id, category, task.number, facts)
+        return replace(task, entry=with_facts({**raw, "generated": {**before, "reworded": True}}, facts))
 
 
-def _parts(task: Task) -> tuple[Parsed, str, str]:
-    raw = json.loads(task.line)
-    return {key: each for key, each in raw.items() if key not in ("id", "category")}, str(raw["id"]), task.category
+def _spoken(raw: Parsed) -> list[list[Parsed]]:
+    return [turn for turn in raw["question"] if turn]
 
 
 def prompt_of(task: Task) -> str:
     """The user's messages of a task, as the model gets them."""
-    return json.dumps([turn[0]["content"] for turn in _parts(task)[0]["question"] if turn], ensure_ascii=False)
+    return json.dumps([turn[0]["content"] for turn in _spoken(task.entry)], ensure_ascii=False)
 
 
 def _recorded(record: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else ()
-    for number, line in enumerate(lines, 1):
-        try:
-            kept = json.loads(line)
-            found[str(kept["key"])] = str(kept["reply"])
-        except (ValueError, KeyError, TypeError):
-            raise UsageError(
-                f"{record}:{number} is no recorded reply: delete the line, it is requested again"
-            ) from None
-    return found
+    damaged: list[DamagedLine] = []
+    lines = list(read_json_lines(record, damaged.append)) if record.exists() else []
+    bad = [each.line for each in damaged] + [line.number for line in lines if not {"key", "reply"} <= line.value.keys()]
+    if bad:
+        raise UsageError(f"{record}:{min(bad)} is no recorded reply: delete the line, it is requested again")
+    return {str(line.value["key"]): str(line.value["reply"]) for line in lines}
 
 
 async def _reply(model: Model, entry: Any, prompt: str) -> str:

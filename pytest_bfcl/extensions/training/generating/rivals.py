@@ -10,11 +10,12 @@ from typing import Any
 
 from pytest_bfcl.checkers.entries import is_error, missing_results
 from pytest_bfcl.dataset.entry import FunctionDoc
-from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.generating.reach import choices, parts, value_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.simulators import Simulator
 from pytest_bfcl.simulators.toolkit import error_text
+from pytest_bfcl.syntax.python_syntax import exact_text
+from pytest_bfcl.transcript import Call
 
 MOST_SPELLINGS = 8
 """Argument lists that are tried for one tool."""
@@ -35,9 +36,9 @@ class World:
         self._simulators = simulators
         self._kept: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
-    def after(self, calls: Sequence[GivenCall]) -> tuple[dict[str, Simulator], list[str]]:
+    def after(self, calls: Sequence[Call]) -> tuple[dict[str, Simulator], list[str]]:
         """The simulators after the calls, and the results."""
-        reached = {name for name, simulator in self._simulators.items() if any(simulator.offers(c.tool) for c in calls)}
+        reached = {name for name, simulator in self._simulators.items() if any(simulator.offers(c.name) for c in calls)}
         simulators = {n: self._copy(n, each) if n in reached else each for n, each in self._simulators.items()}
         return simulators, [carried_out(simulators, call) for call in calls]
 
@@ -56,10 +57,10 @@ class World:
         return made
 
 
-def carried_out(simulators: Mapping[str, Simulator], call: GivenCall) -> str:
+def carried_out(simulators: Mapping[str, Simulator], call: Call) -> str:
     """The result of a call, as text."""
-    owner = next((each for each in simulators.values() if each.offers(call.tool)), None)
-    return error_text(NameError(call.tool)) if owner is None else owner.call(call.tool, dict(call.arguments))
+    owner = next((each for each in simulators.values() if each.offers(call.name)), None)
+    return error_text(NameError(call.name)) if owner is None else owner.call(call.name, dict(call.arguments))
 
 
 class Turn:
@@ -70,7 +71,7 @@ class Turn:
         simulators: Mapping[str, Simulator],
         tools: Sequence[FunctionDoc],
         values: Sequence[Any],
-        calls: Sequence[GivenCall],
+        calls: Sequence[Call],
     ) -> None:
         self._world = World(simulators)
         self._owner = {tool: simulator for simulator in simulators.values() for tool in simulator.tools_by_name()}
@@ -78,7 +79,7 @@ class Turn:
         self._values = values
         self._calls = list(calls)
         ended, self._results = self._world.after(self._calls)
-        self._writes = [self._writing(call.tool) and not is_error(result)
+        self._writes = [self._writing(call.name) and not is_error(result)
                         for call, result in zip(self._calls, self._results, strict=True)]  # fmt: skip
         self._state = state_of(ended)
 
@@ -94,12 +95,12 @@ class Turn:
             second = places[1] if len(places) == PAIRED and place == places[0] else None
             found = self._replaced(self._world, [], place, offered, second)
             if found is not None:
-                return "; ".join(map(str, found))
+                return "; ".join(map(exact_text, found))
         return self._other_reading()
 
     def _replaced(
-        self, world: World, results: list[str], place: int, offered: Sequence[GivenCall], second: int | None = None
-    ) -> list[GivenCall] | None:
+        self, world: World, results: list[str], place: int, offered: Sequence[Call], second: int | None = None
+    ) -> list[Call] | None:
         """The calls after these results with another one in this place, and in a second one if it is needed."""
         between, rest = self._calls[len(results) : place], self._calls[place + 1 :]
         before, more = world.after(between)
@@ -114,7 +115,7 @@ class Turn:
                 return [*between, other, *found]
         return None
 
-    def _is_rival(self, simulators: Mapping[str, Simulator], results: list[str], rest: Sequence[GivenCall]) -> bool:
+    def _is_rival(self, simulators: Mapping[str, Simulator], results: list[str], rest: Sequence[Call]) -> bool:
         ended, more = World(simulators).after(rest) if rest else (simulators, [])
         return bool(missing_results(self._results, [*results, *more])) and state_of(ended) == self._state
 
@@ -124,29 +125,29 @@ class Turn:
             told = () if self._writes[place] else leaves(result)
             if told:
                 simulators, _ = self._world.after(self._calls[:place])
-                for other in self._candidates(writing=False, beside=call.tool):
+                for other in self._candidates(writing=False, beside=call.name):
                     found = carried_out(simulators, other)
                     if found != result and leaves(found) == told:
-                        return str(other)
+                        return exact_text(other)
         return None
 
     def substitute(self) -> str | None:
         """A call of another tool with the same effect, for calls that cannot be made yet."""
-        held, wrote = {call.tool for call in self._calls}, any(self._writes)
+        held, wrote = {call.name for call in self._calls}, any(self._writes)
         for other in self._candidates(writing=wrote):
-            if other.tool in held:
+            if other.name in held:
                 continue
             ended, (result,) = self._world.after([other])
             if is_error(result):
                 continue
             if wrote:
                 if state_of(ended) == self._state:
-                    return str(other)
+                    return exact_text(other)
             elif any(leaves(result) == leaves(due) != [] for due in self._results):
-                return str(other)
+                return exact_text(other)
         return None
 
-    def _candidates(self, *, writing: bool, beside: str | None = None) -> Iterator[GivenCall]:
+    def _candidates(self, *, writing: bool, beside: str | None = None) -> Iterator[Call]:
         """Calls with the known values; ``beside``: only of the simulator with this tool."""
         owner = self._owner.get(beside) if beside else None
         for document in self._tools:
@@ -154,12 +155,12 @@ class Turn:
             if self._writing(name) == writing and name != "cd" and owner in (None, self._owner.get(name)):
                 yield from islice(self._spellings(document), MOST_SPELLINGS)
 
-    def _spellings(self, document: FunctionDoc) -> Iterator[GivenCall]:
+    def _spellings(self, document: FunctionDoc) -> Iterator[Call]:
         parameters = document["parameters"]
         properties, required = parameters.get("properties") or {}, parameters.get("required") or []
         options = [list(self._fitting(properties.get(name) or {})) for name in required]
         for values in product(*options):
-            yield GivenCall(str(document["name"]), dict(zip(required, values, strict=True)))
+            yield Call(str(document["name"]), dict(zip(required, values, strict=True)))
 
     def _fitting(self, schema: Fields) -> Iterator[Any]:
         """Values for a parameter: those in the document, else the known ones, newest first."""
@@ -173,8 +174,8 @@ class Turn:
 
 
 def _workable(
-    simulators: Mapping[str, Simulator], offered: Sequence[GivenCall]
-) -> Iterator[tuple[GivenCall, dict[str, Simulator], str]]:
+    simulators: Mapping[str, Simulator], offered: Sequence[Call]
+) -> Iterator[tuple[Call, dict[str, Simulator], str]]:
     """The calls that work here, each with the world after it and its result."""
     here = World(simulators)
     for call in islice(offered, MOST_WAYS):

@@ -21,6 +21,7 @@ from pytest_bfcl.extensions.own.own_entry import lint_entry, words
 from pytest_bfcl.extensions.training.generating.language import (
     FAMILIES,
     PEOPLE,
+    plural,
     request,
     table,
     term,
@@ -43,7 +44,7 @@ _WORDS = table("words")["tools"]
 MOST_OFFERED = 5
 OPTIONAL = 0.5
 """Probability of an optional parameter."""
-_VERBS: dict[str, str] = _WORDS["verbs"]
+_VERBS: dict[str, str] = {plural(verb): verb for verb in _WORDS["verbs"].split()} | _WORDS["other_verbs"]
 _PLAIN = frozenset((*(each.split()[0] for each in _VERBS.values()), *_WORDS["plain_verbs"].split()))
 
 

@@ -73,11 +73,11 @@ def run(args: argparse.Namespace) -> int:
     settings = Settings(base_url=args.base_url)
     words = Rewording(args.model, settings, args.output / RECORD, recipe) if args.model else None
     progress = _Progress(args.n, folder.done)
-    places = filled_places(recipe, folder.done, args.n, args.processes, folder.asked)
+    tasks = filled_places(recipe, folder.done, args.n, args.processes, folder.asked)
     try:
-        while batch := list(islice(places, BATCH if words else 1)):
-            for place in words.put(batch) if words else batch:
-                folder.write(place)
+        while batch := list(islice(tasks, BATCH if words else 1)):
+            for task in words.put(batch) if words else batch:
+                folder.write(task)
             progress.say(folder.done)
     finally:
         folder.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -62,7 +61,7 @@ def good() -> dict[str, Any]:
 
 
 def _prove(raw: dict[str, Any], category: str = "multi_turn_base") -> Facts:
-    return proved(entry_of(raw, f"{category}_0", category))
+    return proved(entry_of({"id": f"{category}_0", "category": category, **raw}))
 
 
 def test_a_good_entry_is_proved_and_its_dependencies_are_counted() -> None:
@@ -106,79 +105,72 @@ def _condition(holds: bool, *first: str, other: str = "") -> Callable[[dict[str,
 
 BUY = "place_order(order_type='Buy', symbol='KELP', price=41.75, amount=5)"
 MV = "mv(source='apples.txt', destination='apples_2027.txt')"
-PLANTED = {
-    "a value that nobody said": (_turn(1, "Rename apples.txt.", MV), "multi_turn_base", "unreachable value"),
-    "another number than was said": (
-        _turn(0, "Buy 6 shares of KELP at 41.75.", BUY),
-        "multi_turn_base", "unreachable value",
-    ),
-    "the price before it is looked up": (
-        lambda e: e["possible_answer"][0].reverse(), "multi_turn_base", "unreachable value",
-    ),
-    "a choice that the words do not tell": (
-        _turn(0, "Get me 5 of KELP at 41.75.", "place_order(order_type='Sell', symbol='KELP', price=41.75, amount=5)"),
-        "multi_turn_base", "unreachable value",
-    ),
-    "a call that fails": (_turn(1, "Delete pears.txt.", "rm(file_name='pears.txt')"), "multi_turn_base", "call fails"),
-    "a function that is not there": (_turn(1, "Erase it.", "erase()"), "multi_turn_base", "tool not there"),
-    "no call at all": (lambda e: e.update(possible_answer=[[], []]), "multi_turn_base", "nothing to do"),
-    "a call that is not needed": (
-        _turn(1, "Rename apples.txt to apples_2027.txt. What is KELP at?", MV, "get_stock_info(symbol='KELP')"),
-        "multi_turn_base", "passes with less",
-    ),
-    "more turns than were said": (lambda e: e["possible_answer"].append([MV]), "multi_turn_base", "call fails"),
-    "an empty file made or copied": (
-        _turn(1, "Create new.txt, and look at empty.txt.", "touch(file_name='new.txt')", "cat(file_name='empty.txt')"),
-        "multi_turn_base", "ambiguous",
-    ),
-    "the end of a short file or all of it": (
-        _turn(1, "Write \"two\" into empty.txt and show me empty.txt.",
-              "echo(content='two', file_name='empty.txt')", "cat(file_name='empty.txt')"),
-        "multi_turn_base", "ambiguous",
-    ),
-    "held out, but another one does it": (
-        _held_out("touch", "touch(file_name='new.txt')"), "multi_turn_miss_func", "unreachable value",
-    ),
-    "held out and not called": (_held_out("rm", MV), "multi_turn_miss_func", "tool not there"),
-    "called before it arrives": (
-        lambda e: e.update(missed_function={"1": ["place_order"]}), "multi_turn_miss_func", "tool not there",
-    ),
-    "nothing is missing": (_missing, "multi_turn_miss_param", "nothing is missing"),
-    "an attempt that works where it is to fail": (
-        _condition(True, "mv(source='apples.txt', destination='apples_2027.txt')", other="rm(file_name='empty.txt')"),
-        "multi_turn_base", "unreachable value",
-    ),
-    "an attempt that fails where it is to work": (
-        _condition(False, "mv(source='apples.txt', destination='empty.txt')"), "multi_turn_base", "unreachable value",
-    ),
-    "one world only": (
-        lambda e: e["generated"].update(conditions=[
+PLANTED: dict[str, dict[str, Callable[[dict[str, Any]], Any]]] = {
+    "unreachable value": {
+        "a value that nobody said": _turn(1, "Rename apples.txt.", MV),
+        "another number than was said": _turn(0, "Buy 6 shares of KELP at 41.75.", BUY),
+        "the price before it is looked up": lambda e: e["possible_answer"][0].reverse(),
+        "a choice that the words do not tell": _turn(0, "Get me 5 of KELP at 41.75.", BUY.replace("Buy", "Sell")),
+        "held out, but another one does it": _held_out("touch", "touch(file_name='new.txt')"),
+        "an attempt that works where it is to fail": _condition(True, MV, other="rm(file_name='empty.txt')"),
+        "an attempt that fails where it is to work": _condition(
+            False, "mv(source='apples.txt', destination='empty.txt')"
+        ),
+    },
+    "call fails": {
+        "a call that fails": _turn(1, "Delete pears.txt.", "rm(file_name='pears.txt')"),
+        "more turns than were said": lambda e: e["possible_answer"].append([MV]),
+    },
+    "tool not there": {
+        "a function that is not there": _turn(1, "Erase it.", "erase()"),
+        "held out and not called": _held_out("rm", MV),
+        "called before it arrives": lambda e: e.update(missed_function={"1": ["place_order"]}),
+    },
+    "nothing to do": {"no call at all": lambda e: e.update(possible_answer=[[], []])},
+    "passes with less": {
+        "a call that is not needed": _turn(
+            1, "Rename apples.txt to apples_2027.txt. What is KELP at?", MV, "get_stock_info(symbol='KELP')"
+        ),
+    },
+    "ambiguous": {
+        "an empty file made or copied": _turn(
+            1, "Create new.txt, and look at empty.txt.", "touch(file_name='new.txt')", "cat(file_name='empty.txt')"
+        ),
+        "the end of a short file or all of it": _turn(
+            1, 'Write "two" into empty.txt and show me empty.txt.',
+            "echo(content='two', file_name='empty.txt')", "cat(file_name='empty.txt')",
+        ),
+    },
+    "nothing is missing": {"nothing is missing": _missing},
+    "one world only": {
+        "one world only": lambda e: e["generated"].update(conditions=[
             {"turn": 1, "kind": "unless", "holds": True, "first": [MV], "act": [], "other": []}]),
-        "multi_turn_base", "one world only",
-    ),
-    "the other branch": (
-        lambda e: e["generated"].update(conditions=[
+    },
+    "wrong branch": {
+        "the other branch": lambda e: e["generated"].update(conditions=[
             {"turn": 1, "kind": "unless", "holds": True, "first": [MV], "act": ["ls()"], "other": []},
             {"turn": 0, "kind": "unless", "holds": False, "first": e["possible_answer"][0], "act": [], "other": []}]),
-        "multi_turn_base", "wrong branch",
-    ),
-    "words that nobody can read": (
-        _turn(1, "apples.txt: apples_2027.txt!", MV), "multi_turn_base", "honest policy fails",
-    ),
+    },
+    "honest policy fails": {"words that nobody can read": _turn(1, "apples.txt: apples_2027.txt!", MV)},
 }  # fmt: skip
+"""Reason → what is wrong, and how it came to be."""
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_planted_bad_entries_are_refused(name: str) -> None:
-    change, category, reason = PLANTED[name]
-    entry = deepcopy(good())
+@pytest.mark.parametrize(
+    ("reason", "change"), [(reason, change) for reason, changes in PLANTED.items() for change in changes.values()],
+    ids=[name for changes in PLANTED.values() for name in changes],
+)  # fmt: skip
+def test_planted_bad_entries_are_refused(reason: str, change: Callable[[dict[str, Any]], Any]) -> None:
+    entry = good()
     change(entry)
+    kind = "miss_func" if "missed_function" in entry else "base" if all(entry["possible_answer"]) else "miss_param"
     with pytest.raises(Unproved) as refused:
-        _prove(entry, category)
+        _prove(entry, f"multi_turn_{kind}")
     assert refused.value.reason == reason, str(refused.value)
 
 
 SINGLE = {
+    "id": "simple_python_0", "category": "simple_python",
     "question": _said("Book a table for 4 in Riga."),
     "function": [{"name": "book_table", "description": "Book a table in a restaurant of a town.",
                   "parameters": {"type": "dict", "required": ["guests", "town"], "properties": {
@@ -196,7 +188,7 @@ SINGLE = {
     ({"guests": ["4"], "town": ["Riga"]}, "unclear tools"),
 ])  # fmt: skip
 def test_single_turns_are_proved(answer: dict[str, Any], reason: str | None) -> None:
-    entry = entry_of({**SINGLE, "possible_answer": [{"book_table": answer}]}, "simple_python_0", "simple_python")
+    entry = entry_of({**SINGLE, "possible_answer": [{"book_table": answer}]})
     if reason is None:
         assert proved_single(entry).calls == 1
         return
@@ -246,7 +238,7 @@ def test_whatever_is_made_is_proved_elsewhere(name: str, seed: int, tmp_path: Pa
     """By a run of `validate`'s own proof, which plays the entries as any other."""
     places = _places(tuple(DOMAINS) if name == "all" else (name,), seed, 20 if name != "MathAPI" else 1)
     file = tmp_path / "made.jsonl"
-    file.write_text("".join(f"{place.task.line}\n" for place in places))
+    file.write_text("".join(f"{json.dumps(place.entry)}\n" for place in places))
     data = open_data(str(file))
     refs = [ref for category in data.categories() for ref in data.index(category)]
     assert len(refs) == len(places)
@@ -322,7 +314,7 @@ def test_a_models_words_count_only_where_the_task_holds(name: str, tmp_path: Pat
     """Recorded replies: no model is asked."""
     recipe, record = Recipe(3, ("TicketAPI",), official=False), tmp_path / RECORD
     (place,) = filled(recipe, 0)
-    prompt = prompt_of(place.task)
+    prompt = prompt_of(place)
     reply, taken = REPLIES[name]
     key = Rewording("openai:gone", Settings(), record, recipe).key(prompt)
     record.write_text(json.dumps({"key": key, "reply": reply(json.loads(prompt))}) + "\n")
@@ -360,12 +352,12 @@ def test_what_is_said_can_be_read() -> None:
 def test_twins_live_in_opposite_worlds_and_no_cheap_policy_passes_either(kind: str) -> None:
     recipe = Recipe(5, ("TicketAPI", "TradingBot", "MessageAPI"), official=False)
     places = filled(recipe, PATTERN.index(kind))  # type: ignore[arg-type]
-    told = [json.loads(place.task.line) for place in places]
+    told = [place.entry for place in places]
     one, two = ([each["holds"] for each in raw["generated"]["conditions"]] for raw in told)
     assert {*one} == {*two} == {True, False}
     assert one == [not holds for holds in two][: len(one)]
     for raw in told:
-        entry = entry_of({k: v for k, v in raw.items() if k not in ("id", "category")}, raw["id"], raw["category"])
+        entry = entry_of(raw)
         assert solved(entry)
         assert passes(entry, entry.possible_answer or [])
         assert len(found := cheap(entry)) >= 4

@@ -43,7 +43,7 @@ def interaction() -> dict[str, Any]:
             name = await made.start_interaction(None, **kwargs)
             messages, done, earned = list(row["prompt"]), False, 0.0
             while not done:
-                messages.append({"role": "assistant", "content": oracle(made._played.of(name)).text})
+                messages.append({"role": "assistant", "content": oracle(made.episodes[name]).text})
                 done, text, score, _ = await made.generate_response(name, messages, **kwargs)
                 earned += score
                 messages.append({"role": "user", "content": text})
@@ -52,7 +52,7 @@ def interaction() -> dict[str, Any]:
             await made.finalize_interaction(name)
         return poor
 
-    return {"entries": len(chosen), "poor": asyncio.run(play()), "left": len(made._played)}
+    return {"entries": len(chosen), "poor": asyncio.run(play()), "left": len(made.episodes)}
 
 
 def reward(folder: str) -> dict[str, Any]:
