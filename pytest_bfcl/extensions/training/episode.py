@@ -63,8 +63,9 @@ class Episode(Conversation):
         entry: An `Entry`, or a mapping as for `pytest_bfcl.rewards.reward`.
         rules: ``official`` or ``corrected``.
         partial: The graded reward, turn by turn, instead of 1.0 or 0.0 at the end.
-        call_cost: The cost of unneeded calls in the graded reward (`.rewards`); 0 for none. snapshots: Memories from
-            write stages for their questions; share one among a chain's episodes (`HeldSnapshots`).
+        call_cost: The cost of unneeded calls in the graded reward (`.rewards`); 0 for none.
+        snapshots: Memories from write stages for their questions; share one among a chain's episodes
+            (`HeldSnapshots`).
 
     The other arguments are those of `Conversation`. A new episode has begun; `reset` begins it again. Raises
     `UsageError` for unknown options and for entries on a user's MCP server, `HarnessError` for an invalid entry.
