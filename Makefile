@@ -91,15 +91,27 @@ else
 endif
 	$(BIN)/python -m pytest -q -rs tests/extensions/view/test_in_browser.py
 
-# Agent libraries, for the slow tier, beside this package. strands-agents and google-adk cannot be with them: name a
-# Python of theirs with BFCL_AGENTS. llama-index and openai-agents want openai 2: without that bound pip begins with
-# openai 3 and ends without a llama-index that goes with it, or with llama-index-core 0.10.
-AGENTS ?= .venv-agents
+# Agent libraries, for the slow tier, beside this package; strands-agents and google-adk cannot be with others.
+# llama-index and openai-agents want openai 2: without that bound pip begins with openai 3 and ends without a llama-index
+# that goes with it, or with llama-index-core 0.10.
+AGENTS  ?= .venv-agents
+STRANDS ?= .venv-strands
+ADK     ?= .venv-adk
 $(AGENTS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(AGENTS)
 	$(AGENTS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[asyncio,mcp]' \
 	    "pydantic-ai-slim[openai]" openai-agents langchain langchain-openai langgraph "smolagents[openai]" "openai<3" \
 	    "llama-index-core>=0.14" llama-index-llms-openai-like agno haystack-ai autogen-agentchat "autogen-ext[openai]" pytest-xdist
+	@touch $@
+
+$(STRANDS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(STRANDS)
+	$(STRANDS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[asyncio,mcp]' "strands-agents[openai]" pytest-xdist
+	@touch $@
+
+$(ADK)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(ADK)
+	$(ADK)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[asyncio,litellm]' google-adk pytest-xdist
 	@touch $@
 
 # Trainers, for the slow tier: verl needs other releases of the same libraries, and its interactions are gone since 0.8.
@@ -213,8 +225,8 @@ parity: $(STAMP) $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python PARITY_MINUTES=$(PARITY_MINUTES) $(BIN)/python -m tests.parity
 
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(SKYRL)/.installed $(PROXY)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(OPENCOMPASS)/.installed $(PARITY)/.installed
-	PYTEST_BFCL_LITELLM_PROXY=$(abspath $(PROXY))/bin/litellm PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(STRANDS)/.installed $(ADK)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(SKYRL)/.installed $(PROXY)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(OPENCOMPASS)/.installed $(PARITY)/.installed
+	PYTEST_BFCL_LITELLM_PROXY=$(abspath $(PROXY))/bin/litellm PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python:$(abspath $(STRANDS))/bin/python:$(abspath $(ADK))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
 	  BFCL_HARNESSES=inspect_task=$(abspath $(EXPORTS))/bin/python,lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python,lighteval_play=$(abspath $(LIGHTEVAL))/bin/python,opencompass_play=$(abspath $(OPENCOMPASS))/bin/python,pydantic_evals_play=$(abspath $(HARNESSES))/bin/python LITELLM_LOCAL_MODEL_COST_MAP=True EVALSCOPE_API_KEY=none \
 	  BFCL_TRAINERS=$(abspath $(OPENENV))/bin/python:$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python:$(abspath $(SKYRL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
@@ -262,4 +274,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(SKYRL) $(PROXY) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(OPENCOMPASS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(STRANDS) $(ADK) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(SKYRL) $(PROXY) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(OPENCOMPASS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,6 +1,6 @@
 """Agents of real libraries play official entries against an endpoint that knows the answers.
 
-They are heavy neighbours and live in a Python of their own (``BFCL_AGENTS``, see `make slow`), or in this one.
+They are heavy neighbours and live in Pythons of their own (``BFCL_AGENTS``, see `make slow`), or in this one.
 """
 
 import json
@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.extensions.agents.closing_proxy import KINDS, closing_proxy, kind_of,
 from tests.extensions.agents.library_agents import RECIPES
 from tests.multi_turn.servers import REPOSITORY, mock_server
 
-PYTHON = os.environ.get("BFCL_AGENTS", sys.executable)
+PYTHONS = [path for path in os.environ.get("BFCL_AGENTS", "").split(os.pathsep) if path] or [sys.executable]
 LIBRARIES = {
     "pydantic_ai": "pydantic_ai",
     "openai_agents": "agents",
@@ -56,12 +57,20 @@ def killed(command, out, **where):
         run.wait()
 
 
+@cache
+def python_of(library):
+    """The first Python in which it is installed."""
+    probe = f"import {LIBRARIES[library]}, pytest_bfcl, xdist"
+    for python in PYTHONS:
+        if not subprocess.run([python, "-c", probe], capture_output=True).returncode:
+            return python
+    pytest.skip(f"{LIBRARIES[library]} is not installed in {', '.join(PYTHONS)}")
+
+
 @pytest.fixture(params=LIBRARIES)
 def library(request):
     """Its name, where it is installed."""
-    probe = [PYTHON, "-c", f"import {LIBRARIES[request.param]}, pytest_bfcl, xdist"]
-    if subprocess.run(probe, capture_output=True).returncode:
-        pytest.skip(f"{LIBRARIES[request.param]} is not installed in {PYTHON}")
+    python_of(request.param)
     return request.param
 
 
@@ -100,7 +109,7 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
     with mock_server(official_dir) as url:
 
         def command(spec, out):
-            return [PYTHON, "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir), "--bfcl-out", out,
+            return [python_of(library), "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir), "--bfcl-out", out,
                     "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q", "-p", "no:cacheprovider",
                     "-n", "2", f"--bfcl-repeat={REPEATS}", "--bfcl-report=none"]  # fmt: skip
 
@@ -127,7 +136,7 @@ def test_the_models_mistakes_stay_the_models(library, tmp_path, official_dir):
     with mock_server(official_dir) as url, proxy(url, dict, mistaken) as odd:
 
         def command(spec, out):
-            return [PYTHON, "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir), "-o", out,
+            return [python_of(library), "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir), "-o", out,
                     "--ids", "ids.txt", *server_of(spec, "--base-url", odd), "--report", "none",
                     "--concurrency", "8,agents=2"]  # fmt: skip
 
