@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.comparability import ENTRIES, Comparability, Purpose, comparability
@@ -15,11 +15,7 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
 from pytest_bfcl.scoring.comparison_rows import Change, Changes, Row, paired_row, row_name, rows_apart
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
-from pytest_bfcl.scoring.statistics import (
-    PairTally,
-    cluster_of,
-    holm,
-)
+from pytest_bfcl.scoring.statistics import PairTally, cluster_of, holm
 from pytest_bfcl.scoring.tally import VERDICTS
 
 SIGNIFICANT = 0.05
@@ -132,10 +128,7 @@ def compare_measurements(
             f"no model in common: {before.label} has {', '.join(first) or 'no results'}; "
             f"{after.label} has {', '.join(second) or 'no results'} (PATH#MODEL picks one)"
         )
-    found = [_compared(first[a], second[b], (a, b), before, after) for a, b in pairs]
-    for comparison in found:
-        comparison.notes += [*notes, *_notes(comparison, before, after)]
-    return found
+    return [_compared(first[a], second[b], (a, b), before, after, notes) for a, b in pairs]
 
 
 def gap_notes(measurements: Iterable[Measurement], allow_missing: bool, *, allow: str = ALLOW) -> list[str]:
@@ -158,10 +151,8 @@ def compare_models(
     if not models:
         raise UsageError(f"{measurement.label} has no results: nothing can be compared")
     first, *others = models
-    found = [_compared(models[first], models[other], (first, other), measurement, measurement) for other in others]
-    for comparison in found:
-        comparison.notes += [*notes, *_notes(comparison, measurement, measurement)]
-    return found
+    sides = (measurement, measurement)
+    return [_compared(models[first], models[other], (first, other), *sides, notes) for other in others]
 
 
 def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = False) -> list[str]:
@@ -199,12 +190,14 @@ def _compared(
     names: tuple[str, str],
     before: Measurement,
     after: Measurement,
+    notes: Iterable[str],
 ) -> Comparison:
     prints = [measurement.fingerprint for measurement in (before, after) if measurement.fingerprint is not None]
     official = all(each.dataset == "official" for each in prints)
     sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official and prints else {}
     comparison = compare(first, second, names=names, sizes=sizes, official=official)
     comparison.before_run, comparison.after_run = before.label, after.label
+    comparison.notes += [*notes, *_notes(comparison, before, after)]
     return comparison
 
 
@@ -235,14 +228,13 @@ def compare(
     names: tuple[str, str] = ("before", "after"),
     sizes: Mapping[str, int] | None = None,
     official: bool = False,
-    notes: Iterable[str] = (),
 ) -> Comparison:
     """Compare two models' verdicts over the entries judged in both (errors and skipped entries are not verdicts).
 
     ``sizes``: entries of the full data set per category, the weights of live categories. ``official`` allows an
     ``overall`` row (if every category of it has pairs).
     """
-    result = Comparison(*names, notes=list(notes))
+    result = Comparison(*names)
     changes = Changes()
     tallies: dict[str, PairTally] = {}
     for key, new in after.items():
@@ -273,17 +265,11 @@ def _tag(judged: Judged) -> str:
     return "passed" if judged.outcome == "passed" else judged.tag or "failed"
 
 
-def _add_rows(
-    result: Comparison,
-    tallies: Mapping[str, PairTally],
-    sizes: Mapping[str, int],
-    official: bool,
-) -> None:
+def _add_rows(result: Comparison, tallies: Mapping[str, PairTally], sizes: Mapping[str, int], official: bool) -> None:
     terms: list[tuple[str, Term]] = []
     if official and not aggregate.missing(aggregate.OVERALL, tallies):
         terms.append(("overall", aggregate.OVERALL))
-    groups = [*aggregate.FORMULAS, *(name for name in ("single_turn", "all") if name in GROUPS)]
-    terms += [(row_name(name), aggregate.formula(name)) for name in groups]
+    terms += [(row_name(name), aggregate.formula(name)) for name in (*aggregate.FORMULAS, "single_turn", "all")]
     terms += [(name, name) for name in CATEGORIES if name in tallies]
     for name, term in terms:
         row = paired_row(name, term, tallies, sizes)

@@ -108,6 +108,13 @@ class Measurement:
             )
         return found
 
+    def only_model(self, rules: str = "official") -> tuple[str, dict[Key, Judged]]:
+        """The one model and its verdicts. Raises `UsageError` for several, or none."""
+        models = self.models(rules)
+        if len(models) != 1:
+            raise UsageError(f"{self.label} has {', '.join(models) or 'no results'}: name one model as PATH#MODEL")
+        return next(iter(models.items()))
+
 
 def measurement_of_run(run: RunDirectory) -> Measurement:
     """An open run directory."""

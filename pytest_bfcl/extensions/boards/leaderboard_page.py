@@ -179,7 +179,7 @@ def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board
         places, basis = rank(group)
         title = "Ranking" if len(groups) == 1 else f"{len(had)} of {len(NEEDED)} categories"
         basis = basis if len(groups) == 1 else basis.replace("all runs have", "these have")
-        made.append(_trusted(Board(title, basis, tuple(places)), group, had))
+        made.append(_trusted(Board(title, basis, tuple(places)), group))
     if unranked:
         alone = [replace(_place(each, ()), score=None, notes=(why, *_notes(each))) for each, why in unranked]
         basis = "No score is claimed for these, so they have no rank; what is missing stands below the name."
@@ -187,16 +187,11 @@ def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board
     return made
 
 
-def _trusted(board: Board, group: Sequence[Contestant], had: Sequence[str]) -> Board:
+def _trusted(board: Board, group: Sequence[Contestant]) -> Board:
     """The board with the intervals of ranks and the deciding entries between neighbours."""
     if len(group) < 2:
         return board
-
-    def weigh(sizes: Mapping[str, int]) -> Mapping[str, float]:
-        return aggregate.category_weights(aggregate.OVERALL, {name: sizes[name] for name in had if name in sizes})
-
-    verdicts = {each.info.name: each.verdicts for each in group}
-    found = ranking(verdicts, [place.name for place in board.places], weigh)
+    found = ranking({each.info.name: each.verdicts for each in group}, [place.name for place in board.places])
     places = tuple(replace(place, ranks=found.ranks.get(place.name)) for place in board.places)
     return replace(board, places=places, ranking=found)
 

@@ -9,7 +9,7 @@ contains the true rank in 95 % of cases. Published rows stand next to measured m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.rendering import environment, percent, span
 from pytest_bfcl.reporting.sources import Section
 from pytest_bfcl.reporting.tables import Cell, Table
+from pytest_bfcl.scoring.aggregate import OVERALL, Term, category_weights
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.statistics import Interval, PairTally, chance, cluster_of, holm, interval, spread_of
 from pytest_bfcl.scoring.summary import plain_records
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 
 Verdicts = Mapping[Key, Judged]
-Weigh = Callable[[Mapping[str, int]], Mapping[str, float]]
-"""Category → entries to category → weight in the score."""
 
 SIGNIFICANT = 0.05
 MOST = 40
@@ -79,15 +78,15 @@ class Ranking:
     neighbours: tuple[Pair, ...]
 
 
-def ranking(models: Mapping[str, Verdicts], order: Sequence[str], weigh: Weigh) -> Ranking:
-    """The ranking of ``order`` (best first) with its certainty; ``weigh`` gives the score's weights."""
+def ranking(models: Mapping[str, Verdicts], order: Sequence[str], score: Term = OVERALL) -> Ranking:
+    """The ranking of ``order`` (best first) by a score over the categories that two models share, and its certainty."""
     wanted = list(combinations(order, 2)) if len(order) <= MOST else list(pairwise(order))
-    pairs = {(a, b): compared(a, models[a], b, models[b], weigh) for a, b in wanted}
+    pairs = {(a, b): compared(a, models[a], b, models[b], score) for a, b in wanted}
     ranks = {name: _rank_interval(name, order, pairs) for name in order} if len(order) <= MOST else {}
     return Ranking(tuple(order), ranks, tuple(pairs[pair] for pair in pairwise(order)))
 
 
-def compared(first: str, one: Verdicts, second: str, other: Verdicts, weigh: Weigh) -> Pair:
+def compared(first: str, one: Verdicts, second: str, other: Verdicts, score: Term) -> Pair:
     """Two models, entry by entry."""
     tallies: dict[str, PairTally] = {}
     alone: dict[bool, list[Judged]] = {True: [], False: []}
@@ -100,7 +99,7 @@ def compared(first: str, one: Verdicts, second: str, other: Verdicts, weigh: Wei
         tallies.setdefault(judged.category, PairTally()).add(cluster, theirs, passed, judged.id)
         if passed is not theirs:
             alone[passed].append(judged)
-    weights = weigh({name: tally.total for name, tally in tallies.items()})
+    weights = category_weights(score, {name: tally.total for name, tally in tallies.items()})
     difference = sum(weight * tallies[name].mean for name, weight in weights.items())
     spread = spread_of(weights, tallies)
 
