@@ -13,10 +13,18 @@ from pytest_bfcl.runs.comparability import ENTRIES, Comparability, Purpose, comp
 from pytest_bfcl.runs.lines import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
-from pytest_bfcl.scoring.comparison_rows import Change, Changes, Row, paired_row, row_name, rows_apart
+from pytest_bfcl.scoring.comparison_rows import (
+    Change,
+    Row,
+    changes_of,
+    pair_tallies,
+    paired_row,
+    pairs_of,
+    row_name,
+    rows_apart,
+)
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
-from pytest_bfcl.scoring.statistics import PairTally, cluster_of, holm
-from pytest_bfcl.scoring.tally import VERDICTS
+from pytest_bfcl.scoring.statistics import PairTally, holm
 
 SIGNIFICANT = 0.05
 
@@ -54,11 +62,6 @@ class Comparison:
         """Categories that got worse, the largest loss first."""
         lost = [row for row in self.rows.values() if row.name in CATEGORIES and row.difference < 0]
         return sorted(lost, key=lambda row: (row.difference, row.name))
-
-    @property
-    def regression(self) -> bool:
-        """Whether any gated row is significantly worse."""
-        return bool(self.losses())
 
     def losses(self, margin: float = 0.0) -> list[Row]:
         """Gated rows with a significant loss of more than ``margin`` (a fraction), the largest loss first. Significant
@@ -235,26 +238,17 @@ def compare(
     ``overall`` row (if every category of it has pairs).
     """
     result = Comparison(*names)
-    changes = Changes()
-    tallies: dict[str, PairTally] = {}
-    for key, new in after.items():
-        old = before.get(key)
-        if old is None or old.outcome not in VERDICTS:
-            result.only_after += new.outcome in VERDICTS
-        elif new.outcome not in VERDICTS:
-            result.only_before += 1
-        else:
-            result.tags[(_tag(old), _tag(new))] += 1
-            changes.add(key, old, new)
-            pair = (old.outcome == "passed", new.outcome == "passed")
-            tallies.setdefault(new.category, PairTally()).add(cluster_of(new.id, new.category), *pair, new.id)
-    result.only_before += sum(1 for key, old in before.items() if key not in after and old.outcome in VERDICTS)
-    was = {old.category for old in before.values() if old.outcome in VERDICTS}
+    pairs = pairs_of(before, after)
+    tallies = pair_tallies(pairs)
+    result.tags.update((_tag(old), _tag(new)) for old, new, _ in pairs)
+    first, second = ([each for each in side.values() if each.is_verdict] for side in (before, after))
+    result.only_before, result.only_after = len(first) - len(pairs), len(second) - len(pairs)
+    was = {old.category for old in first}
     here = {new.category for new in after.values() if new.outcome == "skipped"}
     result.skipped = tuple(name for name in CATEGORIES if name in was & here and name not in tallies)
-    for change in changes.changed_entries():
-        (result.improved if change.improved else result.regressed).append(change)
-    result.unchanged = changes.unchanged
+    changes, result.unchanged = changes_of(pairs)
+    result.improved = [change for change in changes if change.improved]
+    result.regressed = [change for change in changes if not change.improved]
     _add_rows(result, tallies, dict(sizes or {}), official)
     if not tallies:
         result.apart = {row.name: row for row in rows_apart(before, after, dict(sizes or {}))}
@@ -262,7 +256,7 @@ def compare(
 
 
 def _tag(judged: Judged) -> str:
-    return "passed" if judged.outcome == "passed" else judged.tag or "failed"
+    return "passed" if judged.passed else judged.tag or "failed"
 
 
 def _add_rows(result: Comparison, tallies: Mapping[str, PairTally], sizes: Mapping[str, int], official: bool) -> None:

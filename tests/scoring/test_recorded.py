@@ -255,7 +255,7 @@ def test_comparisons(name: str) -> None:
             whole = found.to_dict()
             yield from ([official, "row", each, row] for each, row in whole.pop("rows").items())
             yield [official, {**whole, "improved": whole["improved"][:5], "regressed": whole["regressed"][:5]}]
-            yield [official, found.gated, [each.text for each in found.regressed_worst_first[:5]], found.regression]
+            yield [official, found.gated, [each.text for each in found.regressed_worst_first[:5]], bool(found.losses())]
             yield [official, [row.name for row in found.worst]]
             yield from ([official, margin, [row.name for row in found.losses(margin)]] for margin in (0, 0.05, 0.3))
             for text in ("1", "5", "30", "97%", "50%", "live=20", "parallel=40", "parallel=10%"):

@@ -29,10 +29,10 @@ from pytest_bfcl.reporting.rendering import environment, percent, span
 from pytest_bfcl.reporting.sources import Section
 from pytest_bfcl.reporting.tables import Cell, Table
 from pytest_bfcl.scoring.aggregate import OVERALL, Term, category_weights
+from pytest_bfcl.scoring.comparison_rows import pair_tallies, pairs_of
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import Interval, PairTally, chance, cluster_of, holm, interval, spread_of
+from pytest_bfcl.scoring.statistics import Interval, chance, holm, interval, spread_of
 from pytest_bfcl.scoring.summary import plain_records
-from pytest_bfcl.scoring.tally import VERDICTS
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.directory import RunDirectory
@@ -88,29 +88,19 @@ def ranking(models: Mapping[str, Verdicts], order: Sequence[str], score: Term = 
 
 def compared(first: str, one: Verdicts, second: str, other: Verdicts, score: Term) -> Pair:
     """Two models, entry by entry."""
-    tallies: dict[str, PairTally] = {}
-    alone: dict[bool, list[Judged]] = {True: [], False: []}
-    for key, judged in one.items():
-        against = other.get(key)
-        if against is None or judged.outcome not in VERDICTS or against.outcome not in VERDICTS:
-            continue
-        passed, theirs = judged.outcome == "passed", against.outcome == "passed"
-        cluster = cluster_of(judged.id, judged.category)
-        tallies.setdefault(judged.category, PairTally()).add(cluster, theirs, passed, judged.id)
-        if passed is not theirs:
-            alone[passed].append(judged)
+    pairs = pairs_of(other, one)
+    tallies = pair_tallies(pairs)
     weights = category_weights(score, {name: tally.total for name, tally in tallies.items()})
     difference = sum(weight * tallies[name].mean for name, weight in weights.items())
     spread = spread_of(weights, tallies)
 
-    def ids_by_weight(found: list[Judged]) -> tuple[str, ...]:
-        worth = {name: weight / tallies[name].total for name, weight in weights.items()}
-        counted = [judged for judged in found if judged.category in worth]
-        return tuple(dict.fromkeys(j.id for j in sorted(counted, key=lambda j: (-worth[j.category], j.id))))
-
+    worth = {name: weight / tallies[name].total for name, weight in weights.items()}
+    apart = [mine for theirs, mine, _ in pairs if mine.passed is not theirs.passed and mine.category in worth]
+    apart.sort(key=lambda judged: (-worth[judged.category], judged.id))
+    only_first, only_second = (dict.fromkeys(j.id for j in apart if j.passed is passed) for passed in (True, False))
     return Pair(
         first, second, difference, interval(difference, spread, -1.0, 1.0), chance(difference, spread),
-        ids_by_weight(alone[True]), ids_by_weight(alone[False]),
+        tuple(only_first), tuple(only_second),
     )  # fmt: skip
 
 

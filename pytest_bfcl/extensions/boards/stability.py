@@ -26,7 +26,6 @@ from pytest_bfcl.scoring.statistics import (
     student975,
     wilson,
 )
-from pytest_bfcl.scoring.tally import VERDICTS
 
 State = Literal["always", "flaky", "never"]
 STATES: tuple[State, ...] = ("always", "flaky", "never")
@@ -115,9 +114,9 @@ def stability(runs: Mapping[str, Mapping[Key, Judged]], notes: Iterable[str] = (
     entries = []
     for entry_id in sorted(everything, key=sort_key):
         found = [verdicts.get(entry_id) for verdicts in tries.values()]
-        judged = [each for each in found if each is not None and each.outcome in VERDICTS]
+        judged = [each for each in found if each is not None and each.is_verdict]
         if len(judged) == len(tries):
-            entries.append(EntryRecord(entry_id, judged[0].category, tuple(j.outcome == "passed" for j in judged)))
+            entries.append(EntryRecord(entry_id, judged[0].category, tuple(each.passed for each in judged)))
     names = [name for name in CATEGORIES if any(entry.category == name for entry in entries)]
     rows = tuple(_category(name, [entry for entry in entries if entry.category == name]) for name in names)
     return Stability(tuple(tries), tuple(entries), rows, len(everything) - len(entries), tuple(notes))
