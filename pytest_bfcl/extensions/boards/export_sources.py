@@ -26,7 +26,6 @@ from pytest_bfcl.runs.lines import LeftOut
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.wire_names import Names
 from pytest_bfcl.scoring.measurements import is_score_folder, read_scores
-from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info
 from pytest_bfcl.session.evaluation import open_data
 
 Line = Fields
@@ -117,12 +116,6 @@ class Source:
             return ""
         told = "percentages are of what was asked, categories without any entry count as zero"
         return f"{self.path}: no leaderboard scores, {found.sentence}; {told}"
-
-    def infos(self) -> dict[str, ModelInfo]:
-        """The run's own information about its models."""
-        summary = self.run.summary() if self.run is not None else None
-        told = summary.get("model_info") if summary else None
-        return parse_model_info({"models": told}, str(self.path)) if told else {}
 
 
 def _renamed(lines: Iterable[Line], names: Mapping[str, str]) -> Iterator[Any]:

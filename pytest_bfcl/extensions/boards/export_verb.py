@@ -191,11 +191,12 @@ def _names(texts: list[str], models: list[str]) -> dict[str, str]:
 
 def _infos(args: argparse.Namespace, sources: list[Source], names: Mapping[str, str]) -> dict[str, ModelInfo]:
     """Model information by the name in the CSV files: the file's, else the run's."""
+    from pytest_bfcl.extensions.boards.standings import own_infos
     from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
     infos: dict[str, ModelInfo] = {}
     for source in sources:
-        infos |= source.infos()
+        infos |= own_infos(source.run) if source.run is not None else {}
     if args.model_info:
         infos |= read_model_info(args.model_info)
     for model, name in names.items():
