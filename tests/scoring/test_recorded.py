@@ -458,6 +458,13 @@ def test_formulas_and_bounds() -> None:
                 "live=1=2",
                 "overall=60",
                 "entries:overall=1",
+                "simple=50",
+                "overall=abc",
+                "overall=",
+                "overall=.999%",
+                "entries:=1",
+                "entry=1",
+                "live:live=1",
             )
         ]
         yield [[percentile95(range(size)), deviation(range(size)), mean(range(size))] for size in (0, 1, 2, 5, 12, 21)]

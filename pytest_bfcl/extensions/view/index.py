@@ -291,16 +291,10 @@ class RunIndex:
         found = self._selected(f"{_COUNTED.replace(' FROM', ', text FROM')} ORDER BY place")
         return ((Row._make(values[:-1]), values[-1]) for values in found)
 
-    def outcomes(self) -> Iterator[tuple[str, str]]:
-        """Entry and outcome of what counts, in order: without making rows of a million lines."""
-        sql = "SELECT counted.id, outcome FROM counted JOIN lines USING (number) ORDER BY place"
-        return iter(self._selected(sql))
-
     def verdicts(self) -> list[tuple[str, str, int, str]]:
-        """Model, entry, repeat and outcome of what counts, without making rows."""
-        return self._selected(
-            "SELECT counted.model, counted.id, counted.repeat, outcome FROM counted JOIN lines USING (number)"
-        )
+        """Model, entry, repeat and outcome of what counts, in order: without making rows of a million lines."""
+        fields = "counted.model, counted.id, counted.repeat, outcome"
+        return self._selected(f"SELECT {fields} FROM counted JOIN lines USING (number) ORDER BY place")
 
     def models(self) -> Counter[str]:
         """Model → lines that count."""
@@ -314,9 +308,8 @@ class RunIndex:
 
     def of_entry(self, entry_id: str) -> list[Row]:
         """What counts of one entry: a line for each model and repeat."""
-        return list(
-            map(Row._make, self._selected(f"{_COUNTED} WHERE counted.id = ? ORDER BY place", _stored(entry_id)))
-        )
+        found = self._selected(f"{_COUNTED} WHERE counted.id = ? ORDER BY place", _stored(entry_id))
+        return list(map(Row._make, found))
 
     def ids(self) -> list[str]:
         """The ids of all entries."""
