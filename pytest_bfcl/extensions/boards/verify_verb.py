@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         written_side,
     )
 
-    models = _models(args)
+    models = list(getattr(args, "bfcl_model", None) or ())
     _refuse(args, models)
     references = [open_served(path, _entries) for path in args.reference]
     if models:
@@ -87,11 +87,6 @@ def run(args: argparse.Namespace) -> int:
     for path in written:
         say(f"written: {path}")
     return 0 if args.table else EXIT_CODES[found[0].verdict]
-
-
-def _models(args: argparse.Namespace) -> list[str]:
-    """The models to run."""
-    return list(getattr(args, "bfcl_model", None) or ())
 
 
 def _refuse(args: argparse.Namespace, models: list[str]) -> None:
