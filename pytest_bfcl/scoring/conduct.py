@@ -225,6 +225,8 @@ def _replies(value: Any) -> list[Any]:
 
 def _figure(value: object, of: Callable[[list[float]], float]) -> float | None:
     """The figure over all replies; ``None`` if no reply has it."""
+    if value is None or isinstance(value, int | float):  # of one reply, as most lines have it
+        return value
     found = [figure for figure in leaves(value) if isinstance(figure, int | float)]
     return of(found) if found else None
 

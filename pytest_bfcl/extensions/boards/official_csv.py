@@ -245,11 +245,8 @@ def csv_texts(models: Sequence[ModelRow], *, official: bool = False) -> dict[str
 def write_csvs(models: Sequence[ModelRow], out: Path, *, official: bool = False) -> list[Path]:
     """Write the six files into ``out`` (created when absent); returns their paths."""
     out.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, text in csv_texts(models, official=official).items():
-        path = out / name
-        paths.append(write_below(out, path, text.encode("utf-8", "backslashreplace")))
-    return paths
+    texts = csv_texts(models, official=official)
+    return [write_below(out, out / name, text.encode("utf-8", "backslashreplace")) for name, text in texts.items()]
 
 
 def _joined(rows: Iterable[Sequence[str]]) -> str:
