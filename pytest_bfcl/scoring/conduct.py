@@ -181,9 +181,17 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
     output: Any = record.get("output")
     in_turns = isinstance(output, list) and bool(output) and not isinstance(output[0], dict)
     outputs = [step for turn in output if isinstance(turn, list) for step in turn] if in_turns else [output]
-    attempts, latency, tokens = (_figure(record.get(name), of) for name, of in _FIGURES)
+    thoughts, words = record.get("reasoning"), record.get("finish_reasons")
+    reasoning = _replies(thoughts) if isinstance(thoughts, list) else [thoughts]
+    figures: list[float | None] = []
+    for name, of in _FIGURES:
+        value: Any = record.get(name)
+        if isinstance(value, list):
+            value = _figure(value, of)
+        figures.append(value if isinstance(value, int | float) else None)
+    attempts, latency, tokens = figures
     reasoning_only = empty = native = False
-    for said, thought in zip(outputs or [None], chain(_replies(record.get("reasoning")), repeat(None)), strict=False):
+    for said, thought in zip(outputs or [None], chain(reasoning, repeat(None)), strict=False):
         native = native or (isinstance(said, list) and bool(said))
         reasoning_only = reasoning_only or (not said and bool(thought))
         empty = empty or not (said or thought)
@@ -197,7 +205,9 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
         reasoning_only=reasoning_only,
         empty=empty,
         retried=(attempts or 1) > 1,
-        finish=frozenset(word for word in leaves(record.get("finish_reasons")) if word and isinstance(word, str)),
+        finish=frozenset(
+            _endings(words) if isinstance(words, list) else [words] if words and isinstance(words, str) else ()
+        ),
         latency_s=latency,
         output_tokens=tokens,
     )
@@ -223,10 +233,12 @@ def _replies(value: Any) -> list[Any]:
     return [leaf for part in value for leaf in _replies(part)] if isinstance(value, list) else [value]
 
 
-def _figure(value: object, of: Callable[[list[float]], float]) -> float | None:
+def _endings(words: list[Any]) -> list[str]:
+    return [word for word in leaves(words) if word and isinstance(word, str)]
+
+
+def _figure(value: list[Any], of: Callable[[list[float]], float]) -> float | None:
     """The figure over all replies; ``None`` if no reply has it."""
-    if value is None or isinstance(value, int | float):  # of one reply, as most lines have it
-        return value
     found = [figure for figure in leaves(value) if isinstance(figure, int | float)]
     return of(found) if found else None
 

@@ -54,7 +54,8 @@ class CategoryTally:
             (self.without_known_issues, None if known_issue else outcome),
         ):
             if verdict in VERDICTS:
-                share.add(verdict == "passed")
+                share.passed += verdict == "passed"
+                share.total += 1
         cluster = cluster_of(entry_id, str(record.get("category")))
         if self.official is not self.headline and official in VERDICTS:
             self.official.add(cluster, official == "passed", entry_id)
