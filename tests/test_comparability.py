@@ -395,13 +395,14 @@ FIELDS = {field.name for each in (Fingerprint, ModelFingerprint) for field in fi
 ASK = {"comparability", "published_comparability", "comparison_notes", "compare_measurements", "comparable_notes",
        "repeat_notes", "read_histories", "write_leaderboard", "merge_runs"}  # fmt: skip
 """The rule, and what asks it for its caller."""
-TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally"}
+TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally", "pair_tallies"}
 """What opens runs to put them together, and the arithmetic of differences."""
 WITHIN = {
     "extensions/causes/diagnosis.py": "diagnoses, which explain and comment chose",
     "extensions/boards/ranking.py": "contestants, which leaderboard_page chose",
     "extensions/boards/verification.py": "conducts, which served_runs chose",
     "extensions/view/store.py": "opens the store for Pages and OverviewPages",
+    "scoring/comparison_rows.py": "verdicts, which comparison and ranking chose",
     "scoring/summary.py": "entries and their transforms within one run",
 }
 """Modules that put together what others asked the rule for: which."""

@@ -291,6 +291,14 @@ def write_file(path: Path, text: str, *, append: bool = False) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
+def write_files(texts: Mapping[Path | None, Callable[[], str]]) -> list[Path]:
+    """Write the files that the user named (`write_file`); returns their paths."""
+    named = {path: make for path, make in texts.items() if path is not None}
+    for path, make in named.items():
+        write_file(path, make())
+    return list(named)
+
+
 def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:
     listing = "\n".join(f"  {verb:<12} {text}" for verb, text in verbs.items())
     parser = Parser(

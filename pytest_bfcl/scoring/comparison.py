@@ -6,21 +6,25 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.comparability import ENTRIES, Comparability, Purpose, comparability
 from pytest_bfcl.runs.lines import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
-from pytest_bfcl.scoring.comparison_rows import Change, Changes, Row, paired_row, row_name, rows_apart
-from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
-from pytest_bfcl.scoring.statistics import (
-    PairTally,
-    cluster_of,
-    holm,
+from pytest_bfcl.scoring.comparison_rows import (
+    Change,
+    Row,
+    changes_of,
+    pair_tallies,
+    paired_row,
+    pairs_of,
+    row_name,
+    rows_apart,
 )
-from pytest_bfcl.scoring.tally import VERDICTS
+from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
+from pytest_bfcl.scoring.statistics import PairTally, holm
 
 SIGNIFICANT = 0.05
 
@@ -58,11 +62,6 @@ class Comparison:
         """Categories that got worse, the largest loss first."""
         lost = [row for row in self.rows.values() if row.name in CATEGORIES and row.difference < 0]
         return sorted(lost, key=lambda row: (row.difference, row.name))
-
-    @property
-    def regression(self) -> bool:
-        """Whether any gated row is significantly worse."""
-        return bool(self.losses())
 
     def losses(self, margin: float = 0.0) -> list[Row]:
         """Gated rows with a significant loss of more than ``margin`` (a fraction), the largest loss first. Significant
@@ -132,10 +131,7 @@ def compare_measurements(
             f"no model in common: {before.label} has {', '.join(first) or 'no results'}; "
             f"{after.label} has {', '.join(second) or 'no results'} (PATH#MODEL picks one)"
         )
-    found = [_compared(first[a], second[b], (a, b), before, after) for a, b in pairs]
-    for comparison in found:
-        comparison.notes += [*notes, *_notes(comparison, before, after)]
-    return found
+    return [_compared(first[a], second[b], (a, b), before, after, notes) for a, b in pairs]
 
 
 def gap_notes(measurements: Iterable[Measurement], allow_missing: bool, *, allow: str = ALLOW) -> list[str]:
@@ -158,10 +154,8 @@ def compare_models(
     if not models:
         raise UsageError(f"{measurement.label} has no results: nothing can be compared")
     first, *others = models
-    found = [_compared(models[first], models[other], (first, other), measurement, measurement) for other in others]
-    for comparison in found:
-        comparison.notes += [*notes, *_notes(comparison, measurement, measurement)]
-    return found
+    sides = (measurement, measurement)
+    return [_compared(models[first], models[other], (first, other), *sides, notes) for other in others]
 
 
 def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = False) -> list[str]:
@@ -199,12 +193,14 @@ def _compared(
     names: tuple[str, str],
     before: Measurement,
     after: Measurement,
+    notes: Iterable[str],
 ) -> Comparison:
     prints = [measurement.fingerprint for measurement in (before, after) if measurement.fingerprint is not None]
     official = all(each.dataset == "official" for each in prints)
     sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official and prints else {}
     comparison = compare(first, second, names=names, sizes=sizes, official=official)
     comparison.before_run, comparison.after_run = before.label, after.label
+    comparison.notes += [*notes, *_notes(comparison, before, after)]
     return comparison
 
 
@@ -235,34 +231,24 @@ def compare(
     names: tuple[str, str] = ("before", "after"),
     sizes: Mapping[str, int] | None = None,
     official: bool = False,
-    notes: Iterable[str] = (),
 ) -> Comparison:
     """Compare two models' verdicts over the entries judged in both (errors and skipped entries are not verdicts).
 
     ``sizes``: entries of the full data set per category, the weights of live categories. ``official`` allows an
     ``overall`` row (if every category of it has pairs).
     """
-    result = Comparison(*names, notes=list(notes))
-    changes = Changes()
-    tallies: dict[str, PairTally] = {}
-    for key, new in after.items():
-        old = before.get(key)
-        if old is None or old.outcome not in VERDICTS:
-            result.only_after += new.outcome in VERDICTS
-        elif new.outcome not in VERDICTS:
-            result.only_before += 1
-        else:
-            result.tags[(_tag(old), _tag(new))] += 1
-            changes.add(key, old, new)
-            pair = (old.outcome == "passed", new.outcome == "passed")
-            tallies.setdefault(new.category, PairTally()).add(cluster_of(new.id, new.category), *pair, new.id)
-    result.only_before += sum(1 for key, old in before.items() if key not in after and old.outcome in VERDICTS)
-    was = {old.category for old in before.values() if old.outcome in VERDICTS}
+    result = Comparison(*names)
+    pairs = pairs_of(before, after)
+    tallies = pair_tallies(pairs)
+    result.tags.update((_tag(old), _tag(new)) for old, new, _ in pairs)
+    first, second = ([each for each in side.values() if each.is_verdict] for side in (before, after))
+    result.only_before, result.only_after = len(first) - len(pairs), len(second) - len(pairs)
+    was = {old.category for old in first}
     here = {new.category for new in after.values() if new.outcome == "skipped"}
     result.skipped = tuple(name for name in CATEGORIES if name in was & here and name not in tallies)
-    for change in changes.changed_entries():
-        (result.improved if change.improved else result.regressed).append(change)
-    result.unchanged = changes.unchanged
+    changes, result.unchanged = changes_of(pairs)
+    result.improved = [change for change in changes if change.improved]
+    result.regressed = [change for change in changes if not change.improved]
     _add_rows(result, tallies, dict(sizes or {}), official)
     if not tallies:
         result.apart = {row.name: row for row in rows_apart(before, after, dict(sizes or {}))}
@@ -270,20 +256,14 @@ def compare(
 
 
 def _tag(judged: Judged) -> str:
-    return "passed" if judged.outcome == "passed" else judged.tag or "failed"
+    return "passed" if judged.passed else judged.tag or "failed"
 
 
-def _add_rows(
-    result: Comparison,
-    tallies: Mapping[str, PairTally],
-    sizes: Mapping[str, int],
-    official: bool,
-) -> None:
+def _add_rows(result: Comparison, tallies: Mapping[str, PairTally], sizes: Mapping[str, int], official: bool) -> None:
     terms: list[tuple[str, Term]] = []
     if official and not aggregate.missing(aggregate.OVERALL, tallies):
         terms.append(("overall", aggregate.OVERALL))
-    groups = [*aggregate.FORMULAS, *(name for name in ("single_turn", "all") if name in GROUPS)]
-    terms += [(row_name(name), aggregate.formula(name)) for name in groups]
+    terms += [(row_name(name), aggregate.formula(name)) for name in (*aggregate.FORMULAS, "single_turn", "all")]
     terms += [(name, name) for name in CATEGORIES if name in tallies]
     for name, term in terms:
         row = paired_row(name, term, tallies, sizes)

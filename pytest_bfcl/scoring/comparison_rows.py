@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import itemgetter
 
 from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
 from pytest_bfcl.dataset.expansion import sort_key
@@ -21,7 +22,6 @@ from pytest_bfcl.scoring.statistics import (
     spread_of,
     sum_of,
 )
-from pytest_bfcl.scoring.tally import VERDICTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,25 @@ def rows_apart(before: Mapping[Key, Judged], after: Mapping[Key, Judged], sizes:
 def _tallies(side: Mapping[Key, Judged]) -> dict[str, Tally]:
     found: dict[str, Tally] = {}
     for judged in side.values():
-        if judged.outcome in VERDICTS:
-            passed = judged.outcome == "passed"
-            found.setdefault(judged.category, Tally()).add(cluster_of(judged.id, judged.category), passed, judged.id)
+        if judged.is_verdict:
+            cluster = cluster_of(judged.id, judged.category)
+            found.setdefault(judged.category, Tally()).add(cluster, judged.passed, judged.id)
     return found
+
+
+def pairs_of(before: Mapping[Key, Judged], after: Mapping[Key, Judged]) -> list[tuple[Judged, Judged, int]]:
+    """The verdicts of two models on what was judged in both, each pair with the number of the repeat."""
+    found = ((before.get(key), new, key[1]) for key, new in after.items() if new.is_verdict)
+    return [(old, new, repeat) for old, new, repeat in found if old is not None and old.is_verdict]
+
+
+def pair_tallies(pairs: Iterable[tuple[Judged, Judged, int]]) -> dict[str, PairTally]:
+    """The pairs counted by category."""
+    tallies: dict[str, PairTally] = {}
+    for old, new, _ in pairs:
+        cluster = cluster_of(new.id, new.category)
+        tallies.setdefault(new.category, PairTally()).add(cluster, old.passed, new.passed, new.id)
+    return tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,45 +183,21 @@ class Change:
         return found
 
 
-@dataclass(slots=True)
-class _Pairs:
-    """The pairs of one entry: answers, right ones, and the first pair of each direction."""
-
-    category: str
-    answers: int = 0
-    before: int = 0
-    after: int = 0
-    first: dict[bool, tuple[int, str | None, str | None]] = field(default_factory=dict)
-
-
-class Changes:
-    """Collects pairs of verdicts, entry by entry."""
-
-    def __init__(self) -> None:
-        self._entries: dict[str, _Pairs] = {}
-
-    def add(self, key: Key, old: Judged, new: Judged) -> None:
-        """One pair."""
-        entry_id, repeat = key
-        pairs = self._entries.setdefault(entry_id, _Pairs(new.category))
-        before, after = old.outcome == "passed", new.outcome == "passed"
-        pairs.answers += 1
-        pairs.before += before
-        pairs.after += after
-        earlier = pairs.first.get(after)
-        if before != after and (earlier is None or repeat < earlier[0]):
-            pairs.first[after] = (repeat, None if before else old.reason, None if after else new.reason)
-
-    def changed_entries(self) -> Iterable[Change]:
-        """The changed entries in the data's order, not the order in which workers finished."""
-        for entry_id in sorted(self._entries, key=sort_key):
-            pairs = self._entries[entry_id]
-            if pairs.before != pairs.after:
-                repeat, before, after = pairs.first[pairs.after > pairs.before]
-                right = (pairs.before, pairs.after)
-                yield Change(entry_id, pairs.category, before, after, repeat, pairs.answers, right)
-
-    @property
-    def unchanged(self) -> int:
-        """Entries with the same number of right answers as before."""
-        return sum(pairs.before == pairs.after for pairs in self._entries.values())
+def changes_of(pairs: Iterable[tuple[Judged, Judged, int]]) -> tuple[list[Change], int]:
+    """The changed entries in the data's order, not the order in which workers finished; and the number of others, with
+    as many right answers as before.
+    """
+    entries: dict[str, list[tuple[Judged, Judged, int]]] = {}
+    for pair in pairs:
+        entries.setdefault(pair[1].id, []).append(pair)
+    changes = []
+    for entry_id in sorted(entries, key=sort_key):
+        answers = entries[entry_id]
+        right = (sum(old.passed for old, _, _ in answers), sum(new.passed for _, new, _ in answers))
+        if right[0] != right[1]:
+            wanted = (right[0] > right[1], right[1] > right[0])
+            alike = (each for each in answers if (each[0].passed, each[1].passed) == wanted)
+            old, new, repeat = min(alike, key=itemgetter(2))
+            before, after = (None if each.passed else each.reason for each in (old, new))
+            changes.append(Change(entry_id, new.category, before, after, repeat, len(answers), right))
+    return changes, len(entries) - len(changes)

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, leaves
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.runs.result_line import CallForm, ResultLine
 from pytest_bfcl.runs.summary_types import ConductSummary
@@ -103,7 +103,7 @@ class ServedTally:
     def add(self, record: ResultLine) -> None:
         """Count the replies of one line."""
         asked = name_of(record.get("model") or "")
-        for served in (leaf for leaf in _leaves(record.get("served")) if isinstance(leaf, dict)):
+        for served in (leaf for leaf in leaves(record.get("served")) if isinstance(leaf, dict)):
             name, reply_id = served.get("model"), served.get("id")
             if isinstance(name, str) and not is_same_model(asked, name):
                 known = name in self.others or len(self.others) < _NAMES_KEPT
@@ -182,12 +182,12 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
     in_turns = isinstance(output, list) and bool(output) and not isinstance(output[0], dict)
     outputs = [step for turn in output if isinstance(turn, list) for step in turn] if in_turns else [output]
     thoughts, words = record.get("reasoning"), record.get("finish_reasons")
-    reasoning = _leaves(thoughts) if isinstance(thoughts, list) else [thoughts]
+    reasoning = _replies(thoughts) if isinstance(thoughts, list) else [thoughts]
     figures: list[float | None] = []
     for name, of in _FIGURES:
         value: Any = record.get(name)
         if isinstance(value, list):
-            value = _total(_leaves(value), of)
+            value = _figure(value, of)
         figures.append(value if isinstance(value, int | float) else None)
     attempts, latency, tokens = figures
     reasoning_only = empty = native = False
@@ -228,20 +228,18 @@ def _first_decoded(calls: Any) -> bool:
     return isinstance(calls, list) and bool(calls)
 
 
-def _leaves(value: Any) -> list[Any]:
-    """The server's reports for the replies of turns and steps."""
-    if not isinstance(value, list):
-        return [value]
-    return [leaf for part in value for leaf in _leaves(part)]
+def _replies(value: Any) -> list[Any]:
+    """The value of each reply of turns and steps, ``None`` for a reply without one."""
+    return [leaf for part in value for leaf in _replies(part)] if isinstance(value, list) else [value]
 
 
 def _endings(words: list[Any]) -> list[str]:
-    return [word for word in _leaves(words) if word and isinstance(word, str)]
+    return [word for word in leaves(words) if word and isinstance(word, str)]
 
 
-def _total(values: list[Any], of: Callable[[list[float]], float]) -> float | None:
+def _figure(value: list[Any], of: Callable[[list[float]], float]) -> float | None:
     """The figure over all replies; ``None`` if no reply has it."""
-    found = [figure for figure in values if isinstance(figure, int | float)]
+    found = [figure for figure in leaves(value) if isinstance(figure, int | float)]
     return of(found) if found else None
 
 
@@ -274,17 +272,9 @@ class ConductTally:
         """As in ``summary.json``; ``None`` if no entry was judged."""
         if not self.entries["entries"]:
             return None
-        return {
-            "entries": self.entries["entries"],
-            "called": self.entries["called"],
-            "reasoning_only": self.entries["reasoning_only"],
-            "empty": self.entries["empty"],
-            "calls": self.calls["calls"],
-            "unknown": self.calls["unknown"],
-            "broken": self.calls["broken"],
-            "invalid": self.calls["invalid"],
-            "valid_share": self.valid_share,
-        }
+        entries = {name: self.entries[name] for name in ("entries", "called", "reasoning_only", "empty")}
+        calls = {name: self.calls[name] for name in ("calls", *FAULTS)}
+        return cast(ConductSummary, {**entries, **calls, "valid_share": self.valid_share})
 
 
 def conduct_line(found: Mapping[str, Any]) -> str:

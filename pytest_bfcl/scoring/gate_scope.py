@@ -25,15 +25,12 @@ EVERY = (*GROUPS["all_scoring"], *GROUPS["own"])
 
 def members_of(group: str) -> list[str]:
     """The categories of a group, score or category; a comparison's row may have the name of its group."""
-    if group.endswith(ROW_OF_A_GROUP):
-        return list(dict.fromkeys(aggregate.categories_in(FORMULAS[group.removesuffix(ROW_OF_A_GROUP)])))
-    if group in SCORES:
-        return list(dict.fromkeys(aggregate.categories_in(SCORES[group])))
     if group in CATEGORIES:
         return [group]
-    if group in FORMULAS or group in GROUPS:
-        return list(dict.fromkeys(aggregate.categories_in(aggregate.formula(group))))
-    return list(EVERY)
+    name = group.removesuffix(ROW_OF_A_GROUP)
+    if name not in SCORES and name not in FORMULAS and name not in GROUPS:
+        return list(EVERY)
+    return list(dict.fromkeys(aggregate.categories_in(SCORES.get(name) or aggregate.formula(name))))
 
 
 @dataclass(frozen=True, slots=True)

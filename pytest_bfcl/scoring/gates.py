@@ -174,7 +174,8 @@ def gate_checks(
     """
     for model, numbers in summary["models"].items():
         extent = Extent(numbers, full or {}, repeats(summary["fingerprint"]))
-        judge = _Thresholds(model, summary, extent, allow_missing, min_entries)
+        official, rerun = dataset_name(summary["fingerprint"]) == "official", is_rerun(summary["fingerprint"])
+        judge = _Thresholds(model, numbers, extent, official, rerun, allow_missing, min_entries or 0)
         yield _errors(model, numbers, extent, max_errors_pct)
         if min_entries:
             yield judge.enough()
@@ -205,26 +206,24 @@ def _errors(model: str, numbers: ModelSummary, extent: Extent, max_errors_pct: f
     return GateCheck("errors", model, share <= max_errors_pct, why, share, max_errors_pct)
 
 
+@dataclass(frozen=True, slots=True)
 class _Thresholds:
     """The thresholds of one model."""
 
-    def __init__(
-        self, model: str, summary: Summary, extent: Extent, allow_missing: bool, min_entries: int | None
-    ) -> None:
-        self._model = model
-        self._numbers = summary["models"][model]
-        self._official = dataset_name(summary["fingerprint"]) == "official"
-        self._rerun = is_rerun(summary["fingerprint"])
-        self._allow_missing = allow_missing
-        self._min_entries = min_entries or 0
-        self.extent = extent
+    model: str
+    numbers: ModelSummary
+    extent: Extent
+    official: bool
+    rerun: bool
+    allow_missing: bool
+    min_entries: int
 
     def enough(self) -> GateCheck:
         """Whether enough entries were measured."""
         names = self.extent.names
         found, scope = self.extent.entries(names), self.extent.scope(names)
-        why = f"{found:,} entries were measured, at least {self._min_entries:,} asked for{scope.text(one_entry(scope))}"
-        return GateCheck("min-entries", self._model, found >= self._min_entries, why, found, self._min_entries)
+        why = f"{found:,} entries were measured, at least {self.min_entries:,} asked for{scope.text(one_entry(scope))}"
+        return GateCheck("min-entries", self.model, found >= self.min_entries, why, found, self.min_entries)
 
     def check(self, gate: Gate) -> GateCheck:
         """One threshold: met, or missed with a reason."""
@@ -232,7 +231,7 @@ class _Thresholds:
         scope = self.extent.scope(gate.members)
         why = self._refusal(gate, value, missing, note)
         if why:
-            return GateCheck(str(gate), self._model, False, f"{gate.name}: {why}{scope.text(None)}", None, gate.percent)
+            return GateCheck(str(gate), self.model, False, f"{gate.name}: {why}{scope.text(None)}", None, gate.percent)
         assert value is not None
         percent = 100 * value
         # A value that equals the limit but for the last bits of the division meets it.
@@ -242,28 +241,28 @@ class _Thresholds:
         if missing:
             why += f" (without {_listed(missing)})"
         why += scope.text(100 * half_width(value, interval))
-        return GateCheck(str(gate), self._model, ok, why, percent, gate.percent)
+        return GateCheck(str(gate), self.model, ok, why, percent, gate.percent)
 
     def _refusal(self, gate: Gate, value: float | None, missing: Sequence[str], note: str) -> str:
         """Why a value does not count or is missing; else empty."""
-        if gate.group in OVERALL and not self._official:
+        if gate.group in OVERALL and not self.official:
             return NOT_OFFICIAL
-        if self._rerun:
+        if self.rerun:
             return "only entries that had failed were asked again (--lf), which measures nothing"
-        if missing and not self._allow_missing:
+        if missing and not self.allow_missing:
             return f"not run: {_listed(missing)} (--bfcl-allow-missing accepts that)"
         if value is None and gate.group in OVERALL:
             return f"not claimed: {note}"
         if value is None:
             return f"nothing was measured: {note or 'not run'}"
-        asked = min(self._min_entries, self.extent.answerable(gate.members))
+        asked = min(self.min_entries, self.extent.answerable(gate.members))
         if (found := self.extent.entries(gate.members)) < asked:
             return f"{found:,} entries were measured, at least {asked:,} asked for"
         return ""
 
     def _value(self, gate: Gate) -> tuple[float | None, Interval, list[str], str]:
         """A gate's value as a fraction, its interval, its missing categories, and why there is no value."""
-        group, numbers = gate.group, self._numbers
+        group, numbers = gate.group, self.numbers
         if gate.plain:
             return self._plain(gate)
         if group in OVERALL:
@@ -280,8 +279,8 @@ class _Thresholds:
         return pooled["accuracy"], pooled["interval95"], list(pooled["missing"]), ""
 
     def _plain(self, gate: Gate) -> tuple[float | None, Interval, list[str], str]:
-        here, members = self._numbers["categories"], gate.members
-        pooled = self._numbers["groups"].get(gate.group) if members != [gate.group] else None
+        here, members = self.numbers["categories"], gate.members
+        pooled = self.numbers["groups"].get(gate.group) if members != [gate.group] else None
         skipped = [name for name in members if name in here and here[name]["accuracy"] is None]
         missing = list(pooled["missing"]) if pooled is not None else skipped
         found = self.extent.plain_share(members)

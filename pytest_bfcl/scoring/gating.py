@@ -141,7 +141,11 @@ class Gates:
             self._refuse_itself(directory, models, out)
             self.baseline = self._open_baseline(run, data, models, directory)
         if self.options.verify:
-            self.verify = _others_gate("verify", map(str, self.options.verify), run, data, directory, out)
+            point = entry_points.find("gates", "verify")
+            if point is None:
+                raise UsageError("--bfcl-verify: no installed package offers this gate")
+            make = entry_points.load(point, "gate")
+            self.verify = make(list(map(str, self.options.verify)), run, data, directory, out)
         self.expectations.check_conditions(run)
 
     def refuse_guessed_data(self) -> None:
@@ -239,7 +243,9 @@ class Gates:
                 f"{named}: {str(error).replace('cannot be compared', 'measured something else')}"
             ) from None
         before = list(measurement.models(self._rules))
-        if len(before) != 1 and not pair_models(map(_bare, before), map(_bare, models)):
+        if len(before) != 1 and not pair_models(
+            *([parse_spec(each).base for each in side] for side in (before, models))
+        ):
             raise UsageError(
                 f"{named} has {', '.join(before) or 'no results'}, "
                 f"this run {', '.join(models)}: no model in common (RUN#MODEL picks one)"
@@ -344,20 +350,6 @@ def gate_lines(
         yield f"gates: met, but {', '.join(troubles)}", False
     else:
         yield f"gates: PASSED, {len(checks)} of {len(checks)} met", True
-
-
-def _others_gate(
-    name: str, texts: Iterable[str], run: Fingerprint, data: DataSet, directory: Path, out: Path | None
-) -> OthersGate:
-    point = entry_points.find("gates", name)
-    if point is None:
-        raise UsageError(f"--bfcl-{name}: no installed package offers this gate")
-    made: OthersGate = entry_points.load(point, "gate")(list(texts), run, data, directory, out)
-    return made
-
-
-def _bare(model: str) -> str:
-    return parse_spec(model).base
 
 
 def _margin(text: str) -> Margin:

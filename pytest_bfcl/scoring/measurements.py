@@ -18,6 +18,7 @@ from pytest_bfcl.runs.official_layout import model_folder
 from pytest_bfcl.runs.paths import files_named
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.summary import plain_records
+from pytest_bfcl.scoring.tally import VERDICTS
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
@@ -40,6 +41,16 @@ class Judged:
     outcome: str
     tag: str | None
     reason: str | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is right."""
+        return self.outcome == "passed"
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether there is one: errors and skipped entries have none."""
+        return self.outcome in VERDICTS
 
     @classmethod
     def of(cls, record: Fields, rules: str = "official") -> Judged:
@@ -107,6 +118,13 @@ class Measurement:
                 "have them; use --rules official"
             )
         return found
+
+    def only_model(self, rules: str = "official") -> tuple[str, dict[Key, Judged]]:
+        """The one model and its verdicts. Raises `UsageError` for several, or none."""
+        models = self.models(rules)
+        if len(models) != 1:
+            raise UsageError(f"{self.label} has {', '.join(models) or 'no results'}: name one model as PATH#MODEL")
+        return next(iter(models.items()))
 
 
 def measurement_of_run(run: RunDirectory) -> Measurement:

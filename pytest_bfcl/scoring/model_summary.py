@@ -56,6 +56,7 @@ class ModelNumbers:
         self.tally = tally
         self.plan = plan
         self.info = find_info(plan.infos, tally.model)
+        self._usages = (tally.usage, tally.write_usage)
         self.categories = {name: tally.categories[name] for name in _ordered(tally.categories)}
         self.headline = {name: found.headline for name, found in self.categories.items() if found.headline.total}
         self._reviewed = any(found.reviewed for found in self.categories.values())  # only lines of the official data
@@ -115,7 +116,8 @@ class ModelNumbers:
             found["repeated_ids"] = tally.served.repeated
         if cost_by:
             found["cost_by"] = cost_by
-        requests = max(len(tally.usage.latencies) + len(tally.write_usage.latencies), self._answered())
+        # A provider may report tokens and no seconds.
+        requests = max(sum(len(getattr(each, of)) for each in self._usages) for of in ("latencies", "input_tokens"))
         if cost is not None and not unpriced and requests:
             found["cost_per_1000_usd"] = round(1000 * cost / requests, 6)
         if tally.usage.first_tokens:
@@ -124,19 +126,14 @@ class ModelNumbers:
 
     def _tokens(self) -> Tokens:
         """Sums, write stages included; reasoning tokens, a part of the output, if a provider reported them."""
-        both = (self.tally.usage, self.tally.write_usage)
         tokens: Tokens = {
-            "input": sum(sum(usage.input_tokens) for usage in both),
-            "output": sum(sum(usage.output_tokens) for usage in both),
+            "input": sum(sum(usage.input_tokens) for usage in self._usages),
+            "output": sum(sum(usage.output_tokens) for usage in self._usages),
         }
-        reasoning = sum(sum(usage.reasoning_tokens) for usage in both)
+        reasoning = sum(sum(usage.reasoning_tokens) for usage in self._usages)
         if reasoning:
             tokens["reasoning"] = reasoning
         return tokens
-
-    def _answered(self) -> int:
-        """Requests with reported tokens but without reported seconds."""
-        return len(self.tally.usage.input_tokens) + len(self.tally.write_usage.input_tokens)
 
     def _cost(self) -> tuple[float | None, int, str]:
         """By tokens, else by latency on a server with a known price (scoring spec §7), write stages included."""
@@ -144,8 +141,8 @@ class ModelNumbers:
         if tally.priced or self.info is None or self.info.gpu_hour is None:
             return round(tally.cost, 6) if tally.priced else None, tally.unpriced, ""
         usage = Usage()
-        usage.extend(tally.usage)
-        usage.extend(tally.write_usage)
+        for each in self._usages:
+            usage.extend(each)
         found = cost_usd(usage, None, None, self.info.gpu_hour)
         return None if found is None else round(found, 6), 0, "gpu_hour"
 

@@ -65,13 +65,12 @@ def noninferior(comparison: Comparison, margin: Margin, extent: Extent | None = 
     that is worse by exactly the margin then passes in at most 2.5 % of runs, by simulation in less than 5 %. All of
     several margins must be met, so that more margins never make a pass by chance more likely.
     """
-    row = _whole(comparison) if margin.group is None else comparison.rows.get(margin.group)
-    if row is None and margin.group is not None:
-        why = f"{margin.group}: no entry of it was judged in both this run and the baseline"
-        return GateCheck(f"{NAME}:{margin.group}", comparison.after, False, why)
-    name = f"{NAME}:{row.name}" if row is not None else NAME
+    row = _looked_at(comparison, margin)
     if row is None:
-        return GateCheck(name, comparison.after, False, "no entry was judged in both this run and the baseline")
+        name, what = (
+            (f"{NAME}:{margin.group}", f"{margin.group}: no entry of it") if margin.group else (NAME, "no entry")
+        )
+        return GateCheck(name, comparison.after, False, f"{what} was judged in both this run and the baseline")
     limit = margin.of(row.before)
     low = row.interval95[0]
     ok = low > -limit
@@ -85,7 +84,7 @@ def noninferior(comparison: Comparison, margin: Margin, extent: Extent | None = 
         why += f"; about {_needed(row, limit):,} entries would tell"
     if extent is not None:
         why += extent.scope(members_of(row.name), row.entries).text(smallest_loss(row.difference, row.interval95))
-    return GateCheck(name, comparison.after, ok, why, 100 * row.difference, -100 * limit)
+    return GateCheck(f"{NAME}:{row.name}", comparison.after, ok, why, 100 * row.difference, -100 * limit)
 
 
 def too_few(unchanged: Comparison, margin: Margin) -> str | None:
@@ -93,7 +92,7 @@ def too_few(unchanged: Comparison, margin: Margin) -> str | None:
     number of entries that is enough. Without a difference the interval shrinks with the number of pairs, not with its
     root.
     """
-    row = _whole(unchanged) if margin.group is None else unchanged.rows.get(margin.group)
+    row = _looked_at(unchanged, margin)
     if row is None:
         return f"the baseline has a verdict on no selected entry of {margin.group or 'the data'}"
     limit, seen = margin.of(row.before), -row.interval95[0]
@@ -114,12 +113,13 @@ def too_few(unchanged: Comparison, margin: Margin) -> str | None:
     )
 
 
-def _whole(comparison: Comparison) -> Row | None:
+def _looked_at(comparison: Comparison, margin: Margin) -> Row | None:
+    """The row of the margin's group; without one the overall score, else all entries, else the largest row."""
     rows = comparison.rows
-    for name in ("overall", "all"):
-        if name in rows:
-            return rows[name]
-    return max(rows.values(), key=lambda row: row.entries, default=None)
+    if margin.group is not None:
+        return rows.get(margin.group)
+    whole = next((rows[name] for name in ("overall", "all") if name in rows), None)
+    return whole or max(rows.values(), key=lambda row: row.entries, default=None)
 
 
 def _needed(row: Row, limit: float) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, domains
 from pytest_bfcl.dataset.transforms import is_transformed, split_id
@@ -22,6 +22,7 @@ from pytest_bfcl.scoring.tally import VERDICTS, ModelTally
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.dataset.verified import KnownIssue
 
 
 def plain_records(run: RunDirectory) -> Iterator[ResultLine]:
@@ -87,25 +88,10 @@ class Robustness:
         return cell
 
 
-class Issue(Protocol):
-    """A known issue as the summary needs it."""
-
-    @property
-    def id(self) -> str:
-        """The entry."""
-
-    @property
-    def modes(self) -> Iterable[str]:
-        """The modes it concerns."""
-
-
 def full_sizes(data: DataSet) -> dict[str, int] | None:
     """Entries of the data set per category that runs by default; a group of a part lacks the rest."""
-    if data.official:
-        return None  # known
-    return {
-        name: len(data.index(name)) for name in data.categories() if name in (*GROUPS["all_scoring"], *GROUPS["own"])
-    }
+    known = (*GROUPS["all_scoring"], *GROUPS["own"])
+    return None if data.official else {name: len(data.index(name)) for name in data.categories() if name in known}
 
 
 def sizes_of(data: DataSet) -> dict[str, int]:
@@ -118,7 +104,7 @@ def summarise(
     records: Iterable[ResultLine],
     *,
     fingerprint: RunFacts | None = None,
-    known_issues: Iterable[Issue] = (),
+    known_issues: Iterable[KnownIssue] = (),
     sizes: Mapping[str, int] | None = None,
     max_errors_pct: float = 2.0,
     full_sizes: Mapping[str, int] | None = None,
@@ -142,7 +128,7 @@ class Tallies:
     The arguments are those of `summarise`.
     """
 
-    def __init__(self, fingerprint: RunFacts | None = None, known_issues: Iterable[Issue] = ()) -> None:
+    def __init__(self, fingerprint: RunFacts | None = None, known_issues: Iterable[KnownIssue] = ()) -> None:
         facts = cast(RunFacts, dict(fingerprint or {}))
         self._issues = list(known_issues)
         self._transforms = frozenset((facts.get("conditions") or {}).get("transforms") or ())

@@ -124,41 +124,25 @@ class FormatScores:
         return found if len(found) > 1 else [0.0, 0.0]
 
 
-@dataclass(slots=True)
-class TurnTally:
+class TurnTally(Counter[str]):
     """Multi-turn figures beyond the reference (``extra`` of result lines), summed; they enter no score.
 
     ``right_turns`` counts turns that are right on their own, ``steps`` replies with a call.
     """
 
-    entries: int = 0
-    turns: int = 0
-    right_turns: int = 0
-    steps: int = 0
-    calls: int = 0
-    ground_truth_calls: int = 0
-    quiet_turns: int = 0
-    quiet_turns_with_calls: int = 0
-    calls_in_quiet_turns: int = 0
-
     def add(self, extra: Fields) -> None:
         """Count one conversation."""
         credit = extra["turn_credit"]
-        self.entries += 1
-        self.turns += len(credit)
-        self.right_turns += sum(credit)
-        for name in ("steps", "calls", "ground_truth_calls"):
-            setattr(self, name, getattr(self, name) + sum(extra.get(name) or ()))
-        for name in ("quiet_turns", "quiet_turns_with_calls", "calls_in_quiet_turns"):
-            setattr(self, name, getattr(self, name) + int(extra.get(name) or 0))
+        of_turns = {name: sum(extra.get(name) or ()) for name in ("steps", "calls", "ground_truth_calls")}
+        quiet = ("quiet_turns", "quiet_turns_with_calls", "calls_in_quiet_turns")
+        self.update({"entries": 1, "turns": len(credit), "right_turns": sum(credit), **of_turns})
+        self.update({name: int(extra.get(name) or 0) for name in quiet})
 
     def to_dict(self) -> dict[str, int | float | None]:
         """The sums, the share of right turns, and calls made for each call of the ground truth."""
-        return {
-            "turn_credit": self.right_turns / self.turns if self.turns else None,
-            "calls_per_ground_truth_call": self.calls / self.ground_truth_calls if self.ground_truth_calls else None,
-            **{name: getattr(self, name) for name in self.__slots__},
-        }
+        share = self["right_turns"] / self["turns"] if self["turns"] else None
+        ratio = self["calls"] / self["ground_truth_calls"] if self["ground_truth_calls"] else None
+        return {"turn_credit": share, "calls_per_ground_truth_call": ratio, **self}
 
 
 @dataclass(slots=True)

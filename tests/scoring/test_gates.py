@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.summary_types import GateSummary
 from pytest_bfcl.scoring.comparison import compare
 from pytest_bfcl.scoring.gates import Gate, gate_checks, gate_summary, parse_gate
@@ -21,28 +20,6 @@ def summary(counts: dict[str, tuple[int, int]], **options: Any) -> dict[str, Any
 
 def judged(found: Any, gates: Sequence[Gate] = (), **options: Any) -> GateSummary:
     return gate_summary(gate_checks(found, gates, **options))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("overall", "write GROUP=PCT"),
-        ("simple=50", "unknown group 'simple'; did you mean 'simple_java', "),
-        ("overall=abc", "not a percentage"),
-        ("overall=101", "between 0 and 100"),
-        ("overall=nan", "between 0 and 100"),
-        ("overall=", "not a percentage"),
-        ("overall=0.7", "write overall=70 for 70 %"),
-        ("overall=.999%", "less than one percent"),
-        ("entries:overall=1", "unknown group 'overall'"),
-        ("entries:=1", "unknown group ''"),
-        ("entry=1", "unknown group 'entry'"),
-        ("live:live=1", "unknown group 'live:live'"),
-    ],
-)
-def test_wrong_gates_say_what_is_wrong(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        parse_gate(text)
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(74.9, "passed"), (75, "passed"), (75.01, "failed")])

@@ -255,7 +255,7 @@ def test_comparisons(name: str) -> None:
             whole = found.to_dict()
             yield from ([official, "row", each, row] for each, row in whole.pop("rows").items())
             yield [official, {**whole, "improved": whole["improved"][:5], "regressed": whole["regressed"][:5]}]
-            yield [official, found.gated, [each.text for each in found.regressed_worst_first[:5]], found.regression]
+            yield [official, found.gated, [each.text for each in found.regressed_worst_first[:5]], bool(found.losses())]
             yield [official, [row.name for row in found.worst]]
             yield from ([official, margin, [row.name for row in found.losses(margin)]] for margin in (0, 0.05, 0.3))
             for text in ("1", "5", "30", "97%", "50%", "live=20", "parallel=40", "parallel=10%"):
@@ -458,6 +458,13 @@ def test_formulas_and_bounds() -> None:
                 "live=1=2",
                 "overall=60",
                 "entries:overall=1",
+                "simple=50",
+                "overall=abc",
+                "overall=",
+                "overall=.999%",
+                "entries:=1",
+                "entry=1",
+                "live:live=1",
             )
         ]
         yield [[percentile95(range(size)), deviation(range(size)), mean(range(size))] for size in (0, 1, 2, 5, 12, 21)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.dataset.categories import groups_of
 from pytest_bfcl.explaining.headlines import headline
@@ -35,14 +35,11 @@ Lines = Mapping[tuple[str, int], Fields]
 PASSED = "passed"
 
 
-class Places(Protocol):
-    """The addresses of entries' pages, for links; the text is safe."""
+class Places(NamedTuple):
+    """The addresses of pages, safe in links: of a line before (0) or after (1), and of both answers side by side."""
 
-    def page(self, side: int, record: Fields) -> str:
-        """The address of a line before (0) or after (1); else empty."""
-
-    def beside(self, change: Change) -> str:
-        """The address of both answers side by side; else empty."""
+    page: Callable[[int, Fields], str]
+    beside: Callable[[Change], str]
 
 
 class Opened(NamedTuple):

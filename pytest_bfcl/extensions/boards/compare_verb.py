@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -118,21 +117,17 @@ def _measurement(text: str, args: argparse.Namespace) -> Measurement:
 
 
 def _write_files(args: argparse.Namespace, compared: list[Compared], margin: float) -> list[Path]:
-    from pytest_bfcl.cli import write_file
+    from pytest_bfcl.cli import write_files
     from pytest_bfcl.extensions.boards.changed import Changed
     from pytest_bfcl.extensions.boards.comparison_text import comparison_html, comparison_markdown
 
     told = args.markdown is not None or args.html is not None
     changed = [Changed.of(*each, args.rules) for each in compared] if told else []
-    texts: dict[Path | None, Callable[[], str]] = {
+    return write_files({
         args.markdown: lambda: comparison_markdown(changed, margin),
         args.html: lambda: comparison_html(changed, _entries(args, compared), margin, page=args.html),
         args.json: lambda: json.dumps([each.comparison.to_dict() for each in compared], indent=1) + "\n",
-    }
-    paths = [path for path in texts if path is not None]
-    for path in paths:
-        write_file(path, texts[path]())
-    return paths
+    })  # fmt: skip
 
 
 def _entries(args: argparse.Namespace, compared: list[Compared]) -> Source:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.loading import DataSet
@@ -17,6 +17,7 @@ from pytest_bfcl.extensions.boards.standings import Standings
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.reporting.sources import questions
 from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.runs.directory import RunDirectory, is_run
@@ -25,7 +26,6 @@ from pytest_bfcl.runs.lines import LeftOut
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.wire_names import Names
 from pytest_bfcl.scoring.measurements import is_score_folder, read_scores
-from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info
 from pytest_bfcl.session.evaluation import open_data
 
 Line = Fields
@@ -88,16 +88,12 @@ class Source:
         """The data with these answers' entries; ``None`` if it is not found."""
         if self._data is not None:
             return open_data(self._data)
-        if self.fingerprint is None:
-            return _official()
-        name = self.fingerprint.dataset
-        if name in ("official", "bundled"):
-            found = _official() if name == "official" else open_data("bundled")
-            if found is not None and found.sha256 == self.fingerprint.dataset_sha256:
-                return found
-        told = f"the {name} data of {self.path} is not at hand"
-        say(f"note: {told}: score/ is written without questions (--data PATH names it)", file=sys.stderr)
-        return None
+        known = self.fingerprint
+        found = questions(None, {"name": "official"} if known is None else known.to_dict()["dataset"]).dataset
+        if found is None and known is not None:
+            told = f"the {known.dataset} data of {self.path} is not at hand"
+            say(f"note: {told}: score/ is written without questions (--data PATH names it)", file=sys.stderr)
+        return cast("DataSet | None", found)
 
     def export(self, out: Path, names: Mapping[str, str]) -> list[Path]:
         """``result/`` and ``score/``."""
@@ -120,19 +116,6 @@ class Source:
             return ""
         told = "percentages are of what was asked, categories without any entry count as zero"
         return f"{self.path}: no leaderboard scores, {found.sentence}; {told}"
-
-    def infos(self) -> dict[str, ModelInfo]:
-        """The run's own information about its models."""
-        summary = self.run.summary() if self.run is not None else None
-        told = summary.get("model_info") if summary else None
-        return parse_model_info({"models": told}, str(self.path)) if told else {}
-
-
-def _official() -> DataSet | None:
-    try:
-        return open_data("official")
-    except UsageError:
-        return None
 
 
 def _renamed(lines: Iterable[Line], names: Mapping[str, str]) -> Iterator[Any]:

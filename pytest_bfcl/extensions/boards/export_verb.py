@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,9 +163,8 @@ def _write_table(args: argparse.Namespace) -> int:
     scores = next((source.path for source in sources if source.is_scores), None)
     if scores is not None:
         raise UsageError(f"{scores} has scores only, and a table needs replies: name the result/ folder")
-    rows = flat_table.write_table(
-        args.table, (flat_table.Source(str(each.path), each.lines(), each.fingerprint) for each in sources)
-    )
+    of_runs = (flat_table.rows_of(str(each.path), each.lines(), each.fingerprint) for each in sources)
+    rows = flat_table.write_table(args.table, chain.from_iterable(of_runs))
     say(f"{rows:,} rows written to {args.table}")
     return _tell_unused(sources)
 
@@ -191,11 +191,12 @@ def _names(texts: list[str], models: list[str]) -> dict[str, str]:
 
 def _infos(args: argparse.Namespace, sources: list[Source], names: Mapping[str, str]) -> dict[str, ModelInfo]:
     """Model information by the name in the CSV files: the file's, else the run's."""
+    from pytest_bfcl.extensions.boards.standings import own_infos
     from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
     infos: dict[str, ModelInfo] = {}
     for source in sources:
-        infos |= source.infos()
+        infos |= own_infos(source.run) if source.run is not None else {}
     if args.model_info:
         infos |= read_model_info(args.model_info)
     for model, name in names.items():

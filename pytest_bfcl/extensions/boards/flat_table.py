@@ -93,24 +93,15 @@ COLUMNS = (
 NAMES = tuple(column.name for column in COLUMNS)
 
 
-class Source(NamedTuple):
-    """A run's lines, its name, and what it measured, if known."""
-
-    label: str
-    lines: Iterable[Fields]
-    fingerprint: Fingerprint | None = None
-
-
-def rows_of(source: Source) -> Iterator[Row]:
-    """The rows of a run, in the order of its lines."""
-    known = source.fingerprint
+def rows_of(run: str, lines: Iterable[Fields], known: Fingerprint | None = None) -> Iterator[Row]:
+    """The rows of a run, in the order of its lines; ``known``: what it measured, if known."""
     about: Row = {
-        "run": source.label,
+        "run": run,
         "data": known.dataset if known else None,
         "data_version": known.dataset_version if known else None,
         "run_started_at": known.started_at if known else None,
     }
-    for line in source.lines:
+    for line in lines:
         yield from _entry_rows(line, about)
 
 
@@ -180,12 +171,11 @@ def _json(value: object) -> str:
 _READ: Mapping[Kind, Callable[[object], Value]] = {"text": _text, "int": _whole, "float": _number}
 
 
-def write_table(path: Path, sources: Iterable[Source]) -> int:
-    """Write all runs to one ``.parquet`` or ``.csv``; returns the number of rows.
+def write_table(path: Path, rows: Iterable[Row]) -> int:
+    """Write the rows of runs to one ``.parquet`` or ``.csv``; returns their number.
 
     Raises `UsageError` for another suffix, a place that cannot be written, or Parquet without pyarrow.
     """
-    rows = (row for source in sources for row in rows_of(source))
     writers = {".parquet": _write_parquet, ".csv": _write_csv}
     write = writers.get(path.suffix.lower())
     if write is None:

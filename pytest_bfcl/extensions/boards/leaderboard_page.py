@@ -163,9 +163,11 @@ NEEDED = tuple(dict.fromkeys(aggregate.categories_in(aggregate.OVERALL)))
 
 def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board]:
     """A table for each set of categories, the largest first, then the unranked models."""
+    formula = formula_text(aggregate.OVERALL)
     if official:
-        places, basis = rank(found, official=True)
-        return [Board("Ranking", basis, tuple(places))]
+        shared = [name for name in NEEDED if all(name in each.headline for each in found)]
+        basis = f"Overall with the reference's arithmetic (missing counts as zero): {formula}"
+        return [Board("Ranking", basis, _ranked(found, shared, official=True))]
     groups: dict[tuple[str, ...], list[Contestant]] = {}
     unranked = []
     for each in found:
@@ -176,10 +178,14 @@ def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board
             groups.setdefault(had, []).append(each)
     made = []
     for had, group in sorted(groups.items(), key=lambda item: -len(item[0])):
-        places, basis = rank(group)
-        title = "Ranking" if len(groups) == 1 else f"{len(had)} of {len(NEEDED)} categories"
-        basis = basis if len(groups) == 1 else basis.replace("all runs have", "these have")
-        made.append(_trusted(Board(title, basis, tuple(places)), group, had))
+        title, whose = "Ranking", "all runs have"
+        if len(groups) > 1:
+            title, whose = f"{len(had)} of {len(NEEDED)} categories", "these have"
+        basis = f"Overall: {formula}"
+        if len(had) < len(NEEDED):
+            told = f"Partial score over the {len(had)} of {len(NEEDED)} categories {whose}, weights rescaled"
+            basis = f"{told} ({', '.join(had)}); Overall would be {formula}"
+        made.append(_trusted(Board(title, basis, _ranked(group, had)), group))
     if unranked:
         alone = [replace(_place(each, ()), score=None, notes=(why, *_notes(each))) for each, why in unranked]
         basis = "No score is claimed for these, so they have no rank; what is missing stands below the name."
@@ -187,16 +193,11 @@ def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board
     return made
 
 
-def _trusted(board: Board, group: Sequence[Contestant], had: Sequence[str]) -> Board:
+def _trusted(board: Board, group: Sequence[Contestant]) -> Board:
     """The board with the intervals of ranks and the deciding entries between neighbours."""
     if len(group) < 2:
         return board
-
-    def weigh(sizes: Mapping[str, int]) -> Mapping[str, float]:
-        return aggregate.category_weights(aggregate.OVERALL, {name: sizes[name] for name in had if name in sizes})
-
-    verdicts = {each.info.name: each.verdicts for each in group}
-    found = ranking(verdicts, [place.name for place in board.places], weigh)
+    found = ranking({each.info.name: each.verdicts for each in group}, [place.name for place in board.places])
     places = tuple(replace(place, ranks=found.ranks.get(place.name)) for place in board.places)
     return replace(board, places=places, ranking=found)
 
@@ -239,22 +240,11 @@ def _why_unranked(each: Contestant, had: Sequence[str]) -> str:
     return each.tally.trained_mark if each.tally.trained_on else ""
 
 
-def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[Place], str]:
-    """The board, best first, and a description of the score."""
-    needed = NEEDED
-    shared = [name for name in needed if found and all(name in each.headline for each in found)]
-    if official:
-        basis = f"Overall with the reference's arithmetic (missing counts as zero): {formula_text(aggregate.OVERALL)}"
-    elif len(shared) == len(needed):
-        basis = f"Overall: {formula_text(aggregate.OVERALL)}"
-    else:
-        basis = (
-            f"Partial score over the {len(shared)} of {len(needed)} categories all runs have, weights rescaled "
-            f"({', '.join(shared) or 'none'}); Overall would be {formula_text(aggregate.OVERALL)}"
-        )
+def _ranked(found: Sequence[Contestant], shared: Sequence[str], *, official: bool = False) -> tuple[Place, ...]:
+    """The lines of a board over some categories, best first."""
     places = [_place(each, shared, official=official) for each in found]
     places.sort(key=lambda place: (place.score is None, -(place.score or 0.0), place.name))
-    return [replace(place, rank=number) for number, place in enumerate(places, 1)], basis
+    return tuple(replace(place, rank=number) for number, place in enumerate(places, 1))
 
 
 def _place(each: Contestant, shared: Sequence[str], *, official: bool = False) -> Place:

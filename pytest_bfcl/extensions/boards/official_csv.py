@@ -58,23 +58,18 @@ class ModelRow:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
-    """A formula that is never ``N/A`` in the reference's arithmetic, where others are if a category is missing."""
-
-    term: Term
-
-
-Column: TypeAlias = "Term | Always | Callable[[ModelRow, bool], str]"
+Column: TypeAlias = "Term | Callable[[ModelRow, bool], str]"
 """A formula, or the text of a cell; the second argument is ``official``."""
 
 
 def cell(column: Column, row: ModelRow, official: bool) -> str:
     """The text of a model's cell."""
-    if callable(column):
-        return column(row, official)
-    always = isinstance(column, Always)
-    return percent(_score(column.term if isinstance(column, Always) else column, row, official and always))
+    return column(row, official) if callable(column) else percent(_score(column, row, False))
+
+
+def _always(term: Term) -> Column:
+    """A formula that is never ``N/A`` in the reference's arithmetic, where others are if a category is missing."""
+    return lambda row, official: percent(_score(term, row, official))
 
 
 def percent(accuracy: float | None) -> str:
@@ -143,12 +138,12 @@ OVERALL: dict[str, Column] = {
     "Non-Live Multiple AST": "multiple",
     "Non-Live Parallel AST": "parallel",
     "Non-Live Parallel Multiple AST": "parallel_multiple",
-    "Live Acc": Always(formulas.LIVE),
+    "Live Acc": _always(formulas.LIVE),
     "Live Simple AST": "live_simple",
     "Live Multiple AST": "live_multiple",
     "Live Parallel AST": "live_parallel",
     "Live Parallel Multiple AST": "live_parallel_multiple",
-    "Multi Turn Acc": Always(formulas.MULTI_TURN),
+    "Multi Turn Acc": _always(formulas.MULTI_TURN),
     "Multi Turn Base": "multi_turn_base",
     "Multi Turn Miss Func": "multi_turn_miss_func",
     "Multi Turn Miss Param": "multi_turn_miss_param",
@@ -168,7 +163,7 @@ OVERALL: dict[str, Column] = {
 }
 _NON_LIVE: dict[str, Column] = {
     **_MODEL,
-    "Non-Live Overall Acc": Always(formulas.NON_LIVE),
+    "Non-Live Overall Acc": _always(formulas.NON_LIVE),
     "AST Summary": formulas.NON_LIVE,
     "Simple AST": formulas.SIMPLE,
     "Python Simple AST": "simple_python",
@@ -181,7 +176,7 @@ _NON_LIVE: dict[str, Column] = {
 }
 _LIVE: dict[str, Column] = {
     **_MODEL,
-    "Live Overall Acc": Always(formulas.LIVE),
+    "Live Overall Acc": _always(formulas.LIVE),
     "AST Summary": formulas.LIVE,
     "Python Simple AST": "live_simple",
     "Python Multiple AST": "live_multiple",
@@ -192,7 +187,7 @@ _LIVE: dict[str, Column] = {
 }
 _MULTI_TURN: dict[str, Column] = {
     **_MODEL,
-    "Multi Turn Overall Acc": Always(formulas.MULTI_TURN),
+    "Multi Turn Overall Acc": _always(formulas.MULTI_TURN),
     "Base": "multi_turn_base",
     "Miss Func": "multi_turn_miss_func",
     "Miss Param": "multi_turn_miss_param",
@@ -200,7 +195,7 @@ _MULTI_TURN: dict[str, Column] = {
 }
 _AGENTIC: dict[str, Column] = {
     **_MODEL,
-    "Agentic Overall Acc": Always(formulas.AGENTIC),
+    "Agentic Overall Acc": _always(formulas.AGENTIC),
     "Web Search Summary": formulas.WEB_SEARCH,
     "Web Search Base": "web_search_base",
     "Web Search No Snippet": "web_search_no_snippet",
@@ -250,11 +245,8 @@ def csv_texts(models: Sequence[ModelRow], *, official: bool = False) -> dict[str
 def write_csvs(models: Sequence[ModelRow], out: Path, *, official: bool = False) -> list[Path]:
     """Write the six files into ``out`` (created when absent); returns their paths."""
     out.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, text in csv_texts(models, official=official).items():
-        path = out / name
-        paths.append(write_below(out, path, text.encode("utf-8", "backslashreplace")))
-    return paths
+    texts = csv_texts(models, official=official)
+    return [write_below(out, out / name, text.encode("utf-8", "backslashreplace")) for name, text in texts.items()]
 
 
 def _joined(rows: Iterable[Sequence[str]]) -> str:

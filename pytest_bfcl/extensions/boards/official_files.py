@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,45 +30,62 @@ SortKey = tuple[int, str, int]
 """The place of an id (`sort_key`)."""
 
 
-class ResultFiles:
-    """Result lines by model and category, sorted and written at the end like the reference."""
+Result = tuple[SortKey, bytes]
+Score = tuple[SortKey, str | None, bytes | None]
+"""With the configuration of a format-sensitivity entry; ``None`` instead of a line that passed."""
 
-    def __init__(self, root: Path, dataset: DataSet | None = None) -> None:
-        self.root = root
-        self.dataset = dataset
-        self.folders: dict[str, Path] = {}
-        self._lines: dict[Path, list[tuple[SortKey, bytes]]] = {}
+
+class Files:
+    """The lines of ``result/`` and ``score/`` by category, sorted and written at the end like the reference."""
+
+    def __init__(self, out: Path, dataset: DataSet | None = None) -> None:
+        self._out = out
+        self._dataset = dataset
+        self._results: dict[tuple[str, str], list[Result]] = {}
+        self._scores: dict[tuple[str, str], list[Score]] = {}
 
     def add(self, line: Fields) -> None:
-        """Keep one replay line."""
-        category = str(line.get("category") or category_of(str(line["id"])))
-        model = str(line.get("model") or "model")
-        self.folders[model] = self.root / folder_name(model)
-        path = self.folders[model] / category_folder(category) / f"BFCL_v4_{category}_result.json"
-        entry = find_entry(self.dataset, str(line["id"]))
-        raw = json.dumps(plain(official_line(line, entry))).encode() + b"\n"
-        self._lines.setdefault(path, []).append((sort_key(str(line["id"])), raw))
+        """One replay or result line; write stages, retired categories and lines without a verdict are not scored."""
+        entry_id = str(line["id"])
+        category = str(line.get("category") or category_of(entry_id))
+        folder, place = folder_name(str(line.get("model") or "model")), sort_key(entry_id)
+        entry = find_entry(self._dataset, entry_id)
+        raw = json.dumps(plain(official_line(line, entry))).encode()
+        self._results.setdefault((folder, category), []).append((place, raw))
+        row = CATEGORIES.get(category)
+        unscored = row is None or row.group in ("memory_prereq", "retired", "own")
+        if unscored or line.get("outcome") not in ("passed", "failed", "error"):
+            return
+        failed = None
+        if not official_valid(line):
+            made = plain(failed_line(line, category, folder, entry))
+            failed = json.dumps(made, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        self._scores.setdefault((folder, category), []).append((place, configuration_of(entry_id), failed))
 
     def write(self) -> list[Path]:
         """Write every file; returns their paths."""
-        for path, lines in self._lines.items():
-            content = b"".join(raw for _, raw in sorted(lines, key=lambda item: item[0]))
-            write_below(self.root.parent, path, content)
-        return list(self._lines)
+        written = []
+        for key, lines in self._results.items():
+            written.append(self._write("result", *key, [raw for _, raw in sorted(lines, key=itemgetter(0))]))
+        for key, scored in self._scores.items():
+            ordered = sorted(scored, key=itemgetter(0))
+            header = score_header(key[1], [(configuration, raw is None) for _, configuration, raw in ordered])
+            failed = [raw for *_, raw in ordered if raw is not None]
+            written.append(self._write("score", *key, [json.dumps(header).encode(), *failed]))
+        return written
 
-
-def category_folder(category: str) -> Path:
-    """The group folder of a category; categories outside the layout get a folder of their own name."""
-    row = CATEGORIES.get(category)
-    return Path(row.folder if row is not None and row.folder else category)
+    def _write(self, kind: str, folder: str, category: str, lines: list[bytes]) -> Path:
+        """One file; categories outside the layout get a folder of their own name."""
+        row = CATEGORIES.get(category)
+        group = row.folder if row is not None and row.folder else category
+        path = self._out / kind / folder / group / f"BFCL_v4_{category}_{kind}.json"
+        return write_below(self._out, path, b"".join(raw + b"\n" for raw in lines))
 
 
 def find_entry(dataset: DataSet | None, entry_id: str) -> Entry | None:
     """The entry, if a data set is given and has it."""
-    if dataset is None:
-        return None
-    ref = dataset.find(entry_id)
-    return None if ref is None else dataset.load(ref)
+    ref = dataset.find(entry_id) if dataset is not None else None
+    return dataset.load(ref) if dataset is not None and ref is not None else None
 
 
 def official_line(line: Fields, entry: Entry | None = None) -> Parsed:
@@ -134,43 +152,6 @@ def inference_log(line: Fields, entry: Entry | None = None) -> list[Parsed]:
             turn[f"step_{position}"] = step + [{"role": "tool", "content": text} for texts in seen for text in texts]
         log.append(turn)
     return log
-
-
-class ScoreFiles:
-    """Collects judged lines and writes score files; lines without a verdict are ignored."""
-
-    def __init__(self, root: Path, dataset: DataSet | None = None) -> None:
-        self.root = root
-        self.dataset = dataset
-        self._lines: dict[tuple[str, str], list[tuple[SortKey, str | None, bytes | None]]] = {}
-
-    def add(self, line: Fields) -> None:
-        """Count one result line; write stages and retired categories are never scored."""
-        if line.get("outcome") not in ("passed", "failed", "error"):
-            return
-        entry_id, model = str(line["id"]), str(line.get("model") or "model")
-        category = str(line.get("category") or category_of(entry_id))
-        row = CATEGORIES.get(category)
-        if row is None or row.group in ("memory_prereq", "retired", "own"):
-            return
-        raw = None
-        if not official_valid(line):
-            failed = failed_line(line, category, folder_name(model), find_entry(self.dataset, entry_id))
-            raw = json.dumps(plain(failed), ensure_ascii=False).encode("utf-8", "backslashreplace")
-        found = (sort_key(entry_id), configuration_of(entry_id), raw)
-        self._lines.setdefault((model, category), []).append(found)
-
-    def write(self) -> list[Path]:
-        """Write every file; returns their paths."""
-        written = []
-        for (model, category), lines in self._lines.items():
-            path = self.root / folder_name(model) / category_folder(category) / f"BFCL_v4_{category}_score.json"
-            ordered = sorted(lines, key=lambda line: line[0])
-            header = score_header(category, [(configuration, raw is None) for _, configuration, raw in ordered])
-            failed = [raw for *_, raw in ordered if raw is not None]
-            content = b"".join(part + b"\n" for part in (json.dumps(header).encode(), *failed))
-            written.append(write_below(self.root.parent, path, content))
-        return written
 
 
 def official_valid(line: Fields) -> bool:
@@ -317,19 +298,16 @@ def export_official(
     ``on_damaged`` receives.
     """
     names = names or {}
-    results = ResultFiles(out / "result", dataset)
-    scores = ScoreFiles(out / "score", dataset)
+    files = Files(out, dataset)
     models: dict[str, str] = {}
     for line in read_replay_lines(run) if lines is None else lines:
         if line.get("outcome") != "skipped" and (line.get("repeat") or 1) == 1:
             model = str(line.get("model") or "model")
             models[model] = names.get(model, model)
-            renamed = {**line, "model": models[model]}
-            results.add(renamed)
-            scores.add(renamed)
-    written = results.write() + scores.write()
+            files.add({**line, "model": models[model]})
+    written = files.write()
     if is_run(run):
-        folders = {model: results.folders[name] for model, name in models.items()}
+        folders = {model: out / "result" / folder_name(name) for model, name in models.items()}
         written += _copy_snapshots(run, out, folders, on_damaged)
     return written
 

@@ -9,7 +9,7 @@ contains the true rank in 95 % of cases. Published rows stand next to measured m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
@@ -28,18 +28,17 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.rendering import environment, percent, span
 from pytest_bfcl.reporting.sources import Section
 from pytest_bfcl.reporting.tables import Cell, Table
+from pytest_bfcl.scoring.aggregate import OVERALL, Term, category_weights
+from pytest_bfcl.scoring.comparison_rows import pair_tallies, pairs_of
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import Interval, PairTally, chance, cluster_of, holm, interval, spread_of
+from pytest_bfcl.scoring.statistics import Interval, chance, holm, interval, spread_of
 from pytest_bfcl.scoring.summary import plain_records
-from pytest_bfcl.scoring.tally import VERDICTS
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.directory import RunDirectory
 
 
 Verdicts = Mapping[Key, Judged]
-Weigh = Callable[[Mapping[str, int]], Mapping[str, float]]
-"""Category → entries to category → weight in the score."""
 
 SIGNIFICANT = 0.05
 MOST = 40
@@ -79,39 +78,29 @@ class Ranking:
     neighbours: tuple[Pair, ...]
 
 
-def ranking(models: Mapping[str, Verdicts], order: Sequence[str], weigh: Weigh) -> Ranking:
-    """The ranking of ``order`` (best first) with its certainty; ``weigh`` gives the score's weights."""
+def ranking(models: Mapping[str, Verdicts], order: Sequence[str], score: Term = OVERALL) -> Ranking:
+    """The ranking of ``order`` (best first) by a score over the categories that two models share, and its certainty."""
     wanted = list(combinations(order, 2)) if len(order) <= MOST else list(pairwise(order))
-    pairs = {(a, b): compared(a, models[a], b, models[b], weigh) for a, b in wanted}
+    pairs = {(a, b): compared(a, models[a], b, models[b], score) for a, b in wanted}
     ranks = {name: _rank_interval(name, order, pairs) for name in order} if len(order) <= MOST else {}
     return Ranking(tuple(order), ranks, tuple(pairs[pair] for pair in pairwise(order)))
 
 
-def compared(first: str, one: Verdicts, second: str, other: Verdicts, weigh: Weigh) -> Pair:
+def compared(first: str, one: Verdicts, second: str, other: Verdicts, score: Term) -> Pair:
     """Two models, entry by entry."""
-    tallies: dict[str, PairTally] = {}
-    alone: dict[bool, list[Judged]] = {True: [], False: []}
-    for key, judged in one.items():
-        against = other.get(key)
-        if against is None or judged.outcome not in VERDICTS or against.outcome not in VERDICTS:
-            continue
-        passed, theirs = judged.outcome == "passed", against.outcome == "passed"
-        cluster = cluster_of(judged.id, judged.category)
-        tallies.setdefault(judged.category, PairTally()).add(cluster, theirs, passed, judged.id)
-        if passed is not theirs:
-            alone[passed].append(judged)
-    weights = weigh({name: tally.total for name, tally in tallies.items()})
+    pairs = pairs_of(other, one)
+    tallies = pair_tallies(pairs)
+    weights = category_weights(score, {name: tally.total for name, tally in tallies.items()})
     difference = sum(weight * tallies[name].mean for name, weight in weights.items())
     spread = spread_of(weights, tallies)
 
-    def ids_by_weight(found: list[Judged]) -> tuple[str, ...]:
-        worth = {name: weight / tallies[name].total for name, weight in weights.items()}
-        counted = [judged for judged in found if judged.category in worth]
-        return tuple(dict.fromkeys(j.id for j in sorted(counted, key=lambda j: (-worth[j.category], j.id))))
-
+    worth = {name: weight / tallies[name].total for name, weight in weights.items()}
+    apart = [mine for theirs, mine, _ in pairs if mine.passed is not theirs.passed and mine.category in worth]
+    apart.sort(key=lambda judged: (-worth[judged.category], judged.id))
+    only_first, only_second = (dict.fromkeys(j.id for j in apart if j.passed is passed) for passed in (True, False))
     return Pair(
         first, second, difference, interval(difference, spread, -1.0, 1.0), chance(difference, spread),
-        ids_by_weight(alone[True]), ids_by_weight(alone[False]),
+        tuple(only_first), tuple(only_second),
     )  # fmt: skip
 
 

@@ -71,10 +71,7 @@ def open_served(text: str, find_in: Callable[[Measurement], Find]) -> ServedRun:
     ``find_in`` finds the entries of a measurement. Raises `UsageError` for several models, or none.
     """
     measurement = open_measurement(text)
-    models = measurement.models()
-    if len(models) != 1:
-        raise UsageError(f"{text} has {', '.join(models) or 'no results'}: name one model as PATH#MODEL")
-    ((model, verdicts),) = models.items()
+    model, verdicts = measurement.only_model()
     ids = {entry_id for entry_id, _ in verdicts}
     lines = [line for line in measurement.lines(ids) if str(line.get("model") or "") == model]
     if not lines or not any("output" in line for line in lines):

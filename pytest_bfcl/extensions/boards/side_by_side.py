@@ -96,7 +96,7 @@ class SideBySide(NamedTuple):
 def side_by_side(entry: Entry | None, answers: Sequence[Answer]) -> SideBySide:
     """The answers to one entry side by side; without ``entry`` from the result lines alone."""
     played = [_Played(entry, answer) for answer in answers]
-    count = max((each.length for each in played), default=0)
+    count = max((len(each.views) for each in played), default=0)
     turns = tuple(_turn(entry, played, number) for number in range(min(count, MAX_TURNS)))
     first = answers[0].record if answers else {}
     heads = tuple(Head(each.answer, each.why) for each in played)
@@ -144,10 +144,6 @@ class _Played:
         stateful = self._stateful and transcript is not None and transcript.turns
         self.replayed = replayed(entry, transcript) if stateful and entry is not None and transcript else None
 
-    @property
-    def length(self) -> int:
-        return len(self.views)
-
     def request(self, number: int) -> str:
         """The user's words in a turn."""
         if number >= len(self.views):
@@ -171,7 +167,7 @@ class _Played:
         """One turn of the answer."""
         said = self._last_words(number)
         right, words, owner, state = self._judged(number)
-        decided = not self._stateful and number == self.length - 1
+        decided = not self._stateful and number == len(self.views) - 1
         facts = self._facts() if decided else ()
         return Part(self.answer.label, calls, said, right, words, owner, state[:MAX_STATE], facts)
 

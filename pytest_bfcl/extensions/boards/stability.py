@@ -26,7 +26,6 @@ from pytest_bfcl.scoring.statistics import (
     student975,
     wilson,
 )
-from pytest_bfcl.scoring.tally import VERDICTS
 
 State = Literal["always", "flaky", "never"]
 STATES: tuple[State, ...] = ("always", "flaky", "never")
@@ -115,9 +114,9 @@ def stability(runs: Mapping[str, Mapping[Key, Judged]], notes: Iterable[str] = (
     entries = []
     for entry_id in sorted(everything, key=sort_key):
         found = [verdicts.get(entry_id) for verdicts in tries.values()]
-        judged = [each for each in found if each is not None and each.outcome in VERDICTS]
+        judged = [each for each in found if each is not None and each.is_verdict]
         if len(judged) == len(tries):
-            entries.append(EntryRecord(entry_id, judged[0].category, tuple(j.outcome == "passed" for j in judged)))
+            entries.append(EntryRecord(entry_id, judged[0].category, tuple(each.passed for each in judged)))
     names = [name for name in CATEGORIES if any(entry.category == name for entry in entries)]
     rows = tuple(_category(name, [entry for entry in entries if entry.category == name]) for name in names)
     return Stability(tuple(tries), tuple(entries), rows, len(everything) - len(entries), tuple(notes))
@@ -218,37 +217,21 @@ def smoke_set(found: Stability, size: int, seed: int = 0) -> SmokeSet:
             drawn = _drawn(entries, size, others, random.Random(f"{seed}/{held}/{fold}"))
             squares.append((_predicted(drawn, entries, others, held) - truth) ** 2)
     chosen = _drawn(entries, size, list(range(runs)), random.Random(f"{seed}"))
-    ids = sorted((entry.id for _, members in chosen for entry in members), key=sort_key)
+    ids = sorted((entry.id for entry in chosen), key=sort_key)
     return SmokeSet(tuple(ids), math.sqrt(sum(squares) / len(squares)), len(squares))
 
 
-_Stratum = tuple[str, int]
-
-
-def _stratum(entry: EntryRecord, runs: Sequence[int]) -> _Stratum:
-    return (entry.category, sum(entry.passed[run] for run in runs))
-
-
-def _drawn(
-    entries: Sequence[EntryRecord], size: int, runs: Sequence[int], dice: random.Random
-) -> list[tuple[_Stratum, list[EntryRecord]]]:
+def _drawn(entries: Sequence[EntryRecord], size: int, runs: Sequence[int], dice: random.Random) -> list[EntryRecord]:
     """Systematic sampling over the entries sorted by stratum: every stratum gets its share, the total is ``size``."""
     shuffled = list(entries)
     dice.shuffle(shuffled)
-    ordered = sorted(shuffled, key=lambda entry: _stratum(entry, runs))
+    ordered = sorted(shuffled, key=lambda entry: (entry.category, sum(entry.passed[run] for run in runs)))
     step, start = len(ordered) / size, dice.random()
-    picked = [ordered[min(int((start + number) * step), len(ordered) - 1)] for number in range(size)]
-    groups: dict[_Stratum, list[EntryRecord]] = {}
-    for entry in picked:
-        groups.setdefault(_stratum(entry, runs), []).append(entry)
-    return list(groups.items())
+    return [ordered[min(int((start + number) * step), len(ordered) - 1)] for number in range(size)]
 
 
-def _predicted(
-    drawn: Iterable[tuple[_Stratum, list[EntryRecord]]], entries: Sequence[EntryRecord], runs: Sequence[int], held: int
-) -> float:
+def _predicted(drawn: Sequence[EntryRecord], entries: Sequence[EntryRecord], runs: Sequence[int], held: int) -> float:
     """The accuracy of a run over all entries, from its drawn ones and the others' results on all."""
-    picked = [entry for _, members in drawn for entry in members]
-    moved = [entry.passed[held] - sum(entry.passed[run] for run in runs) / len(runs) for entry in picked]
+    moved = [entry.passed[held] - sum(entry.passed[run] for run in runs) / len(runs) for entry in drawn]
     before = sum(sum(entry.passed[run] for run in runs) / len(runs) for entry in entries) / len(entries)
     return before + sum(moved) / len(moved)

@@ -10,7 +10,7 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.failures import UsageError
@@ -22,6 +22,7 @@ from pytest_bfcl.reporting.tables import Cell, Table
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.stability import SmokeSet, Stability
+    from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
 
 SUMMARY = "compare many runs of one model"
 
@@ -46,46 +47,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table and write the requested files."""
-    from pytest_bfcl.cli import write_file
+    from pytest_bfcl.cli import write_files
     from pytest_bfcl.extensions.boards.stability import repeat_notes, smoke_set, stability
 
     if args.smoke_out is not None and args.smoke is None:
         raise UsageError("--smoke-out needs --smoke N, the number of entries")
-    runs = [_Run(text, args) for text in args.runs]
+    runs = [_opened(text, args) for text in args.runs]
     notes = repeat_notes([(run.text, run.model, run.measurement.fingerprint) for run in runs])
     found = stability({run.text: run.verdicts for run in runs}, notes)
     if not found.entries:
         raise UsageError("no entry was judged in every run")
     smoke = smoke_set(found, args.smoke, args.seed) if args.smoke is not None else None
+    written = write_files({  # first: a reader like `head` may end the printing
+        args.never: lambda: _never(found, runs, args),
+        args.smoke_out: lambda: "".join(f"{entry_id}\n" for entry_id in smoke.ids) if smoke else "",
+        args.html: lambda: render(TEMPLATE, TEMPLATES, **stability_values(found, smoke)),
+        args.json: lambda: json.dumps(found.to_dict(), indent=1) + "\n",
+    })  # fmt: skip
     print_stability(found, smoke)
-    texts = {
-        args.never: _never(found, runs, args),
-        args.smoke_out: "".join(f"{entry_id}\n" for entry_id in smoke.ids) if smoke else "",
-        args.html: render(TEMPLATE, TEMPLATES, **stability_values(found, smoke)),
-        args.json: json.dumps(found.to_dict(), indent=1) + "\n",
-    }
-    for path, text in texts.items():
-        if path is not None:
-            write_file(path, text)
-            say(f"written: {path}")
+    for path in written:
+        say(f"written: {path}")
     return 0
 
 
-class _Run:
-    """One run of one model: its verdicts, and its fingerprint."""
+class _Run(NamedTuple):
+    """One run of one model."""
 
-    def __init__(self, text: str, args: argparse.Namespace) -> None:
-        from pytest_bfcl.rescoring import open_data
-        from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement
+    text: str
+    measurement: Measurement
+    model: str
+    verdicts: dict[Key, Judged]
 
-        scores = is_score_folder(Path(text.partition("#")[0]))
-        self.text = text
-        self.measurement = open_measurement(text, open_data(args.data)) if scores else open_measurement(text)
-        models = self.measurement.models(args.rules)
-        if len(models) != 1:
-            known = ", ".join(models) or "no results"
-            raise UsageError(f"{text} has {known}: name one model as PATH#MODEL")
-        ((self.model, self.verdicts),) = models.items()
+
+def _opened(text: str, args: argparse.Namespace) -> _Run:
+    from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement
+
+    scores = is_score_folder(Path(text.partition("#")[0]))
+    measurement = open_measurement(text, open_data(args.data) if scores else None)
+    return _Run(text, measurement, *measurement.only_model(args.rules))
 
 
 def _never(found: Stability, runs: list[_Run], args: argparse.Namespace) -> str:

@@ -161,6 +161,13 @@ def _formats(found: _Category | None) -> FormatScores | None:
     return found.formats if found.formats.counts else None
 
 
+def own_infos(run: RunDirectory) -> dict[str, ModelInfo]:
+    """A run's own information about its models."""
+    summary = run.summary()
+    told = summary.get("model_info") if summary else None
+    return parse_model_info({"models": told}, str(run.path)) if told else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Contestant:
     """One model of one run: its counts, its row of the leaderboard files, its verdicts by the run's headline rules."""
@@ -220,10 +227,8 @@ def contestants(
     standings = Standings(official=official)
     standings.add(records(), state=run.fingerprint.state)
     summary = run.summary()
-    told = summary.get("model_info") if summary else None
-    infos = {**parse_model_info({"models": told}), **infos} if told else infos
     machine = summary.get("machine_cost_usd") if summary and len(tallies) == 1 else None
-    rows = standings.keyed_rows(infos)
+    rows = standings.keyed_rows({**own_infos(run), **infos})
     return [Contestant(tally, rows[key], run, verdicts[key], machine) for key, tally in tallies.items() if key in rows]
 
 

@@ -181,6 +181,12 @@ class Trigger:
     only_reference: int = 0
     neither: int = 0
 
+    @classmethod
+    def of(cls, called: PairTally) -> Trigger:
+        """From the pairs of answers, each with a call or without."""
+        neither = called.total - called.before - called.improved
+        return cls(called.before - called.regressed, called.improved, called.regressed, neither)
+
     @property
     def precision(self) -> float | None:
         """The share of its calls that the reference also has."""
@@ -266,7 +272,7 @@ def verify(
         side_of(labels[0], mine),
         side_of(labels[1], by_entry(each for run in used for many in run.values() for each in many)),
         tuple(_row(*each, used, tail, margin) for each in found),
-        Trigger(*_decisions(mine, used)),
+        Trigger.of(_tally(MEASURES[0], mine, used)),
         len(shared),
         len(used),
         margin,
@@ -294,14 +300,19 @@ def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> tuple[
 
     ``None`` if it is unknown for all pairs, or never true; a hard fault that never occurs is a result.
     """
+    tally = _tally(measure, served, references)
+    counts = tally.before or tally.improved or measure.name in HARD
+    return (measure, tally) if tally.total and counts else None
+
+
+def _tally(measure: Measure, served: Run, references: Sequence[Run]) -> PairTally:
     tally = PairTally()
     for first, second in _pairs(served, references):
         before, after = measure.of(first), measure.of(second)
         if before is not None and after is not None:
             stratum = stratum_of(first.category)
             tally.add(f"{stratum}/{cluster_of(first.id, first.category)}", before, after, f"{stratum}/{first.id}")
-    counts = tally.before or tally.improved or measure.name in HARD
-    return (measure, tally) if tally.total and counts else None
+    return tally
 
 
 def _row(measure: Measure, tally: PairTally, references: Sequence[Run], tail: float, margin: float) -> Row:
@@ -360,15 +371,6 @@ def _floor(measure: Measure, references: Sequence[Run], spread: Spread) -> float
                 row[run] += bool(value)
             sizes[cluster] = sizes.get(cluster, 0) + 1
     return noise_floor(list(sums.values()), list(sizes.values())) if sums else spread.half_width
-
-
-def _decisions(served: Run, references: Sequence[Run]) -> list[int]:
-    """Decisions to call in all pairs that were judged on both sides, in the order of `Trigger`."""
-    count = [0, 0, 0, 0]
-    for before, after in _pairs(served, references):
-        if before.passed is not None and after.passed is not None:
-            count[2 * (not after.called) + (not before.called)] += 1
-    return count
 
 
 def side_of(label: str, run: Run) -> Side:

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the named model, print verdicts or the table, write the requested files."""
-    from pytest_bfcl.cli import write_file
+    from pytest_bfcl.cli import write_files
     from pytest_bfcl.extensions.boards.served_runs import open_served, verify_runs
     from pytest_bfcl.extensions.boards.verification import side_of
     from pytest_bfcl.extensions.boards.verification_text import (
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         written_side,
     )
 
-    models = _models(args)
+    models = list(getattr(args, "bfcl_model", None) or ())
     _refuse(args, models)
     references = [open_served(path, _entries) for path in args.reference]
     if models:
@@ -77,10 +77,9 @@ def run(args: argparse.Namespace) -> int:
     sides: list[Compared] = [(each.served, each) for each in found]
     sides = sides or [(side_of(each.label, each.run), None) for each in served]
     content = [written_side(*each) for each in sides] if args.table else to_dict(found[0])
-    texts = {args.html: verification_html(found, sides), args.json: json.dumps(content, indent=1) + "\n"}
-    written = [path for path in texts if path is not None]
-    for path in written:  # first: a reader like `head` may end the printing
-        write_file(path, texts[path])
+    written = write_files(  # first: a reader like `head` may end the printing
+        {args.html: lambda: verification_html(found, sides), args.json: lambda: json.dumps(content, indent=1) + "\n"}
+    )
     if args.table:
         Printer().table(runs_table(sides))
     else:
@@ -88,11 +87,6 @@ def run(args: argparse.Namespace) -> int:
     for path in written:
         say(f"written: {path}")
     return 0 if args.table else EXIT_CODES[found[0].verdict]
-
-
-def _models(args: argparse.Namespace) -> list[str]:
-    """The models to run."""
-    return list(getattr(args, "bfcl_model", None) or ())
 
 
 def _refuse(args: argparse.Namespace, models: list[str]) -> None:

@@ -20,10 +20,9 @@ SCHEMA = "0.2.2"
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
-def export(run: Path, folder: Path) -> list[Path]:
+def export(run: Path, folder: Path) -> Iterator[Path]:
     """Two files a model: the record and its samples."""
     finished = Finished.open(run)
-    written = []
     for model in finished.models:
         provider, _, name = model.partition(":")
         target = folder / "data" / file_name(finished.benchmark) / file_name(provider) / file_name(name or model)
@@ -44,8 +43,7 @@ def export(run: Path, folder: Path) -> list[Path]:
         }  # fmt: skip
         place = target / f"{stem}.json"
         place.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        written += [place, samples]
-    return written
+        yield from (place, samples)
 
 
 def _file_id(finished: Finished, model: str) -> UUID:

@@ -25,9 +25,13 @@ from pytest_bfcl.scoring.score_record import ScoreRecord, score_records
 from pytest_bfcl.scoring.summary import plain_records
 
 
-@dataclass(frozen=True)
+@dataclass
 class Finished:
-    """An opened run directory, and its summary."""
+    """An opened run directory, and its summary.
+
+    ``fingerprint`` as in ``run.json``, ``dataset`` its part about the data, ``models`` → their summaries. Only runs of
+    the official set (``is_official``) are called BFCL. ``ended_at``: UTC, ISO 8601.
+    """
 
     run: RunDirectory
     summary: Fields
@@ -41,38 +45,14 @@ class Finished:
             raise UsageError(f"{path} has no summary.json: let the run finish (--bfcl-out {path} resumes it)")
         return cls(run, summary)
 
-    @property
-    def fingerprint(self) -> Fields:
-        """The fingerprint, as in ``run.json``."""
-        found: Fields = self.summary["fingerprint"]
-        return found
-
-    @property
-    def dataset(self) -> Fields:
-        """Name, version and digest of the data."""
-        found: Fields = self.fingerprint["dataset"]
-        return found
-
-    @property
-    def is_official(self) -> bool:
-        """Whether the run used the official set: other scores are never called BFCL."""
-        return bool(self.dataset["name"] == "official")
-
-    @property
-    def benchmark(self) -> str:
-        """The benchmark's name."""
-        return "BFCL v4" if self.is_official else f"pytest-bfcl {self.dataset['name']}"
-
-    @property
-    def ended_at(self) -> str:
-        """UTC, ISO 8601."""
-        return str(self.fingerprint.get("ended_at") or self.fingerprint.get("started_at") or "1970-01-01T00:00:00Z")
-
-    @property
-    def models(self) -> Mapping[str, Fields]:
-        """Model → its summary."""
-        found: Mapping[str, Fields] = self.summary["models"]
-        return found
+    def __post_init__(self) -> None:
+        self.fingerprint: Fields = self.summary["fingerprint"]
+        self.dataset: Fields = self.fingerprint["dataset"]
+        self.models: Mapping[str, Fields] = self.summary["models"]
+        self.is_official = self.dataset["name"] == "official"
+        self.benchmark = "BFCL v4" if self.is_official else f"pytest-bfcl {self.dataset['name']}"
+        times = (self.fingerprint.get(name) for name in ("ended_at", "started_at"))
+        self.ended_at = str(next(filter(None, times), "1970-01-01T00:00:00Z"))
 
     def parameters(self, model: str) -> Fields:
         """Sampling parameters of a model."""

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -39,7 +40,6 @@ MOST_FILE_BYTES = 2 * 2**30
 SUMMARY = "download the default branch's run from GitLab"
 FILES = ("run.json", "results.jsonl", "summary.json")
 """The files of a run that a comparison reads."""
-_NOT_YET = (404,)
 MOST_RUN_BYTES = 2**30
 
 
@@ -253,7 +253,7 @@ def run(args: argparse.Namespace) -> int:
             place = f"/projects/{quote(project, safe='')}/jobs/artifacts/{quote(branch, safe='')}/download"
             api.download(f"{place}?job={quote(job, safe='')}", packed)
         except Refused as error:
-            if error.status not in _NOT_YET:
+            if error.status != HTTPStatus.NOT_FOUND:
                 raise
             say(f"no baseline yet: no successful job {job!r} of {branch} has artefacts")
             return 0

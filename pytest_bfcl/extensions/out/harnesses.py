@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_bfcl.extensions.out.finished import Finished, file_name
@@ -12,16 +13,14 @@ from pytest_bfcl.json_types import Fields, Parsed, leaves
 from pytest_bfcl.spread_json import json_or
 
 
-def lm_eval(run: Path, folder: Path) -> list[Path]:
+def lm_eval(run: Path, folder: Path) -> Iterator[Path]:
     """One file a model; a task is a category, a group is a group."""
     finished = Finished.open(run)
-    written = []
     for model in finished.models:
         target = folder / file_name(model) / f"results_{finished.ended_at.replace(':', '-')}.json"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(results(finished, model), indent=1) + "\n", encoding="utf-8")
-        written.append(target)
-    return written
+        yield target
 
 
 def results(finished: Finished, model: str) -> Parsed:
@@ -74,10 +73,9 @@ SCORER = "bfcl"
 _STATE = {"passed": "C", "failed": "I"}
 
 
-def inspect(run: Path, folder: Path) -> list[Path]:
+def inspect(run: Path, folder: Path) -> Iterator[Path]:
     """One log a model."""
     finished = Finished.open(run)
-    written = []
     for model in finished.models:
         target = folder / f"{finished.ended_at.replace(':', '-')}_{file_name(model)}.eval"
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as log:
@@ -95,8 +93,7 @@ def inspect(run: Path, folder: Path) -> list[Path]:
             log.writestr("summaries.json", json.dumps(summaries))
             head["eval"]["dataset"]["samples"] = len(summaries)
             log.writestr("header.json", json.dumps(head))
-        written.append(target)
-    return written
+        yield target
 
 
 def header(finished: Finished, model: str) -> Parsed:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.extras import require
 from pytest_bfcl.scoring.score_record import score_records
@@ -27,32 +28,26 @@ PROJECT = "pytest-bfcl"
 COLUMNS = ("model", "score", "percent", "low95", "high95", "entries", "note")
 
 
-class Wandb:
-    """Weights & Biases."""
+class Opening(NamedTuple):
+    """How ``--bfcl-report NAME`` opens a sink; it needs the extra of that name."""
 
-    @staticmethod
-    def check() -> None:
+    name: str
+    open: Callable[[SinkRun], Sink]
+
+    def check(self) -> None:
         """Raises `UsageError` without the extra."""
-        require("wandb", "--bfcl-report wandb")
+        require(self.name, f"--bfcl-report {self.name}")
 
     def __call__(self, run: SinkRun) -> Sink:
         """Begin a run there."""
-        return WandbSink(run)
+        return self.open(run)
 
 
-class Otel:
-    """OpenTelemetry spans, sent as OTLP."""
+def _spans(run: SinkRun) -> Sink:
+    """OpenTelemetry spans, sent as OTLP to the place of the usual variables (OTEL_EXPORTER_OTLP_…)."""
+    from pytest_bfcl.extensions.out.span_sink import OtelSink
 
-    @staticmethod
-    def check() -> None:
-        """Raises `UsageError` without the extra."""
-        require("otel", "--bfcl-report otel")
-
-    def __call__(self, run: SinkRun) -> Sink:
-        """Open an exporter to the place of the usual variables (OTEL_EXPORTER_OTLP_…)."""
-        from pytest_bfcl.extensions.out.span_sink import OtelSink
-
-        return OtelSink(run)
+    return OtelSink(run)
 
 
 class WandbSink:
@@ -106,4 +101,4 @@ class WandbSink:
         self._run.log(told)
 
 
-wandb, otel = Wandb(), Otel()
+wandb, otel = Opening("wandb", WandbSink), Opening("otel", _spans)

@@ -22,10 +22,9 @@ _CHARACTER = 7.2
 """Approximate width of a character of 12 px (px)."""
 
 
-def badges(run: Path, folder: Path) -> list[Path]:
+def badges(run: Path, folder: Path) -> Iterator[Path]:
     """Two files a model: the overall score if claimed, else the share of all entries."""
     finished = Finished.open(run)
-    written = []
     for model in finished.models:
         score = headline_record(finished.scores(model))
         if score is None:
@@ -41,8 +40,7 @@ def badges(run: Path, folder: Path) -> list[Path]:
         svg, told = folder / f"{stem}.svg", folder / f"{stem}.badge.json"
         svg.write_text(drawn(label, message, colour), encoding="utf-8")
         told.write_text(json.dumps({"schemaVersion": 1, "label": label, "message": message, "color": name}) + "\n")
-        written += [svg, told]
-    return written
+        yield from (svg, told)
 
 
 def drawn(label: str, message: str, colour: str) -> str:

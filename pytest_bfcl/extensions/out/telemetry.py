@@ -26,10 +26,9 @@ RESULT = "gen_ai.evaluation.result"
 """The event's name, by the conventions."""
 
 
-def export(run: Path, folder: Path) -> list[Path]:
+def export(run: Path, folder: Path) -> Iterator[Path]:
     """One file a model: JSON lines, each the body of a POST to ``/v1/traces``."""
     finished = Finished.open(run)
-    written = []
     for model in finished.models:
         target = folder / f"{file_name(model)}.otlp.jsonl"
         with target.open("w", encoding="utf-8") as file:
@@ -43,8 +42,7 @@ def export(run: Path, folder: Path) -> list[Path]:
                     batch = []
             if batch:
                 file.write(json.dumps(request(finished, batch)) + "\n")
-        written.append(target)
-    return written
+        yield target
 
 
 def request(finished: Finished, spans: list[Parsed]) -> Parsed:

@@ -98,6 +98,8 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection."""
+        from starlette.responses import PlainTextResponse, RedirectResponse
+
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -113,25 +115,12 @@ class Guard:
                 message = {**message, "headers": [*given, *HEADERS]}
             await send(message)
 
+        _, slash, rest = scope["path"].removeprefix("/").partition("/")
+        answer: ASGIApp = self.app
         if refused is not None:
-            await _refuse(*refused, guarded)  # type: ignore[arg-type]
-            return
-        rest = scope["path"].removeprefix("/").partition("/")[2]
+            status, why = refused
+            answer = PlainTextResponse(f"refused: {why}\n", status)
+        elif not slash:  # the token alone: relative links need the slash
+            answer = RedirectResponse(f"/{self.auth.token}/")
         inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
-        if "/" not in scope["path"].removeprefix("/"):  # the token alone: relative links need the slash
-            await _redirect(f"/{self.auth.token}/", guarded)  # type: ignore[arg-type]
-            return
-        await self.app(inner, receive, guarded)  # type: ignore[arg-type]
-
-
-async def _refuse(status: int, why: str, send: Send) -> None:
-    body = f"refused: {why}\n".encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _redirect(path: str, send: Send) -> None:
-    headers = [(b"location", path.encode()), (b"content-length", b"0")]
-    await send({"type": "http.response.start", "status": 307, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+        await answer(inner, receive, guarded)  # type: ignore[arg-type]

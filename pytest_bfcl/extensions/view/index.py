@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pytest_bfcl.dataset.index import read_line
 from pytest_bfcl.explaining.headlines import headline
@@ -30,7 +30,7 @@ from pytest_bfcl.runs.lines import DamagedLine, open_regular, parse_object, whol
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import checked
 
-VERSION = 2
+VERSION = 3
 MAX_DAMAGED = 200
 """Damaged lines kept with their reason; more are only counted."""
 TAIL = 400
@@ -82,8 +82,8 @@ class Row(NamedTuple):
     verified_outcome: str | None
     offset: int
     length: int
-    latency: float | None
-    cost: float | None
+    latency_s: float | None
+    cost_usd: float | None
 
     @classmethod
     def of(cls, number: int, line: Fields, offset: int, length: int) -> Row:
@@ -95,27 +95,13 @@ class Row(NamedTuple):
 
     def as_line(self) -> ResultLine:
         """The line as far as it is known here: enough for tallies and comparisons."""
-        line: ResultLine = {
-            "id": self.id,
-            "category": self.category,
-            "model": self.model,
-            "mode": self.mode,
-            "repeat": self.repeat,
-            "outcome": self.outcome,
-            "tag": self.tag,
-            "reason": self.reason,
-            "corrected_outcome": self.corrected_outcome,
-            "corrected_reason": self.corrected_reason,
-            "cost_usd": self.cost,
-            "latency_s": self.latency,
-        }
-        if self.official_outcome is not None:
-            line["official_outcome"], line["official_reason"] = self.official_outcome, self.official_reason
-        if self.verified_outcome is not None:
-            line["verified_outcome"] = self.verified_outcome
-        return line
+        told = ((name, getattr(self, name)) for name in _OF_LINE)
+        return cast("ResultLine", {name: value for name, value in told if value is not None or name in _ALWAYS})
 
 
+_ALWAYS = ("tag", "reason", "corrected_outcome", "corrected_reason", "cost_usd", "latency_s")
+"""Fields that every line has, if only as ``None``."""
+_OF_LINE = tuple(name for name in Row._fields if name not in ("number", "offset", "length"))
 _COLUMNS = ", ".join(Row._fields)
 _SCHEMA = f"""
 CREATE TABLE lines ({_COLUMNS}, text, PRIMARY KEY (number)) WITHOUT ROWID;
@@ -305,16 +291,10 @@ class RunIndex:
         found = self._selected(f"{_COUNTED.replace(' FROM', ', text FROM')} ORDER BY place")
         return ((Row._make(values[:-1]), values[-1]) for values in found)
 
-    def outcomes(self) -> Iterator[tuple[str, str]]:
-        """Entry and outcome of what counts, in order: without making rows of a million lines."""
-        sql = "SELECT counted.id, outcome FROM counted JOIN lines USING (number) ORDER BY place"
-        return iter(self._selected(sql))
-
     def verdicts(self) -> list[tuple[str, str, int, str]]:
-        """Model, entry, repeat and outcome of what counts, without making rows."""
-        return self._selected(
-            "SELECT counted.model, counted.id, counted.repeat, outcome FROM counted JOIN lines USING (number)"
-        )
+        """Model, entry, repeat and outcome of what counts, in order: without making rows of a million lines."""
+        fields = "counted.model, counted.id, counted.repeat, outcome"
+        return self._selected(f"SELECT {fields} FROM counted JOIN lines USING (number) ORDER BY place")
 
     def models(self) -> Counter[str]:
         """Model → lines that count."""
@@ -328,9 +308,8 @@ class RunIndex:
 
     def of_entry(self, entry_id: str) -> list[Row]:
         """What counts of one entry: a line for each model and repeat."""
-        return list(
-            map(Row._make, self._selected(f"{_COUNTED} WHERE counted.id = ? ORDER BY place", _stored(entry_id)))
-        )
+        found = self._selected(f"{_COUNTED} WHERE counted.id = ? ORDER BY place", _stored(entry_id))
+        return list(map(Row._make, found))
 
     def ids(self) -> list[str]:
         """The ids of all entries."""

@@ -98,8 +98,8 @@ class _Counted:
 
     def _add(self, row: Row) -> None:
         self.tallies.add(row.as_line())
-        if row.cost is not None:
-            self.costs.append(row.cost)
+        if row.cost_usd is not None:
+            self.costs.append(row.cost_usd)
         if not _is_stage(row):
             self.done += 1
             if row.outcome == "error":

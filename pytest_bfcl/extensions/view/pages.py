@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.extensions.boards.changed import Changed
+from pytest_bfcl.extensions.boards.changed import Changed, Places
 from pytest_bfcl.extensions.boards.comparison_text import comparison_values
 from pytest_bfcl.extensions.boards.ranking import section_of
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.view.exchanges import exchanges
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.index import Row
 from pytest_bfcl.extensions.view.runs import ListedRun, ModelFigures, RunSummary, summary_now
-from pytest_bfcl.extensions.view.store import OpenedRun, Store, gaps_in, models_of, page_of
+from pytest_bfcl.extensions.view.store import Chain, OpenedRun, Store, gaps_in, models_of, page_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import shortened
 from pytest_bfcl.reporting import overview
@@ -25,7 +25,6 @@ from pytest_bfcl.reporting.rendering import embedded_json, page_name
 from pytest_bfcl.reporting.sources import sections_of
 from pytest_bfcl.reporting.tables import Cell
 from pytest_bfcl.scoring.comparison import compare_measurements
-from pytest_bfcl.scoring.comparison_rows import Change
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -42,6 +41,18 @@ class NavLink(NamedTuple):
     href: str
     key: str
     words: str
+
+
+def _keys(chains: Iterable[tuple[str, str, Chain]], place: int, link: Callable[[str], str]) -> list[NavLink]:
+    """The links from a place to the next and previous name of each chain, with its key and words."""
+    found = []
+    for key, words, chain in chains:
+        before, after = chain.around(place)
+        back = "k" if key == "j" else key.upper()
+        for name, letter, which in ((after, key, "next"), (before, back, "previous")):
+            if name is not None:
+                found.append(NavLink(link(name), letter, f"{which} {words}"))
+    return found
 
 
 class Missing(Exception):
@@ -137,7 +148,7 @@ class Pages:
         more = frame.part(
             "entry_parts.html.jinja",
             "more",
-            nav=list(self._entry_keys(opened, page, row, against)),
+            nav=self._entry_keys(opened, page, row, against),
             others=[] if self.links.static else self._others(listed, row),
             most=MOST_BESIDE,
             static=self.links.static,
@@ -170,7 +181,7 @@ class Pages:
             found.append((Cell(other.path.name, href=href), there.model + repeat, outcome, there.reason or ""))
         return found
 
-    def _entry_keys(self, opened: OpenedRun, page: str, row: Row, against: str) -> Iterator[NavLink]:
+    def _entry_keys(self, opened: OpenedRun, page: str, row: Row, against: str) -> list[NavLink]:
         """Next and previous: failed, changed, with the same reason."""
         chosen = against if against in {run.name for run in self.store.runs.listed} else ""
         earlier = self.store.runs.get(chosen) if chosen else self.store.earlier(opened)
@@ -179,12 +190,8 @@ class Pages:
             chains.append(("c", f"changed since {earlier.path.name}", self.store.changed(opened, earlier)))
         if row.reason:
             chains.append(("r", "with the same reason", opened.chain("reason", row.reason)))
-        for key, words, chain in chains:
-            before, after = chain.around(opened.places[page])
-            for name, letter, which in ((after, key, "next"), (before, key.upper(), "previous")):
-                if name is not None:
-                    href = self.links.up_from_entry + self.links.entry(opened.name, name, chosen)
-                    yield NavLink(href, letter, f"{which} {words}")
+        up = self.links.up_from_entry
+        return _keys(chains, opened.places[page], lambda name: up + self.links.entry(opened.name, name, chosen))
 
     # One entry in all runs.
 
@@ -207,7 +214,7 @@ class Pages:
         if len(by_data) > 1:
             notes.append("Several data sets have an entry of this id. They are not the same entry, and stand apart.")
         parts = [self._answers(entry_id, data, shown) for data, shown in by_data.items()]
-        nav = list(self._beside_keys(entry_id, only))
+        nav = self._beside_keys(entry_id, only)
         body = frame.part("beside.html.jinja", "beside", answers=parts, notes=notes, nav=nav)
         return f"{entry_id} in {len(rows)} answers", body
 
@@ -230,16 +237,16 @@ class Pages:
         repeat = f" (repeat {row.repeat})" if row.repeat > 1 else ""
         return f"{run.path.name}{' · ' + row.model if several else ''}{repeat}"
 
-    def _beside_keys(self, entry_id: str, only: Sequence[str]) -> Iterator[NavLink]:
+    def _beside_keys(self, entry_id: str, only: Sequence[str]) -> list[NavLink]:
         """The next and previous entry, one with different outcomes, one with a failed answer."""
         table = self.store.outcomes(tuple(only))
-        words = (("j", "entry"), ("c", "with different outcomes"), ("f", "failed somewhere"))
-        for (key, what), chain in zip(words, (table.all, table.different, table.failed), strict=True):
-            before, after = chain.around(table.places.get(entry_id, -1))
-            back = "k" if key == "j" else key.upper()
-            for name, letter, which in ((after, key, "next"), (before, back, "previous")):
-                if name is not None:
-                    yield NavLink(self.links.up_from_beside + self.links.beside(name, only), letter, f"{which} {what}")
+        chains = (
+            ("j", "entry", table.all),
+            ("c", "with different outcomes", table.different),
+            ("f", "failed somewhere", table.failed),
+        )
+        up = self.links.up_from_beside
+        return _keys(chains, table.places.get(entry_id, -1), lambda name: up + self.links.beside(name, only))
 
     # Two runs.
 
@@ -262,11 +269,22 @@ class Pages:
         found = compare_measurements(first, second, rules, allow_missing=True)
         for comparison in found:
             comparison.before_run, comparison.after_run = before.path.name, after.path.name
-        places = _Places(self, (before, after))
+        places = self._places((before, after))
         changed = [replace(Changed.of(each, first, second, rules), places=places) for each in found]
         questions = self.store.questions_of(after.run)
         values = comparison_values(changed, questions, most=0)
         return self._page("comparison.html.jinja", place, "compare", **values)
+
+    def _places(self, runs: tuple[ListedRun, ListedRun]) -> Places:
+        """The addresses of a comparison's links; in a static site a line's page is left out, which saves many bytes."""
+        models = [run.kept(models_of) for run in runs]
+
+        def page(side: int, record: Fields) -> str:
+            entry = self.links.entry(runs[side].name, page_name(record, models[side]), runs[1 - side].name)
+            return "" if self.links.static else f"../../{entry}"
+
+        names = [run.name for run in runs]
+        return Places(page, lambda change: "../../" + self.links.beside(change.id, names))
 
     # For a static site.
 
@@ -292,23 +310,3 @@ class Pages:
     def problem(self, title: str, why: str, place: str = "x.html") -> bytes:
         """A page with an error."""
         return self._page("nothing.html.jinja", place, title=title, why=why)
-
-
-class _Places:
-    """The addresses of a comparison's links."""
-
-    def __init__(self, pages: Pages, runs: tuple[ListedRun, ListedRun]) -> None:
-        self._pages = pages
-        self._runs = runs
-        self._models = [run.kept(models_of) for run in runs]
-
-    def page(self, side: int, record: Fields) -> str:
-        """A line's page; in a static site through both answers, which saves many bytes."""
-        if self._pages.links.static:
-            return ""
-        page = page_name(record, self._models[side])
-        return "../../" + self._pages.links.entry(self._runs[side].name, page, self._runs[1 - side].name)
-
-    def beside(self, change: Change) -> str:
-        """Both answers."""
-        return "../../" + self._pages.links.beside(change.id, [run.name for run in self._runs])

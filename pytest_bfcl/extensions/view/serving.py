@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import os
 import socket
 import sys
 import tempfile
@@ -91,18 +90,12 @@ def _warm(store: Store, stopping: threading.Event) -> None:
 def _bound(host: str, port: int) -> socket.socket:
     """A listening socket. Raises `UsageError` if that fails."""
     plain = host.strip("[]")
-    family = socket.AF_INET6 if ":" in plain else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    if os.name == "posix":
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    both, family = (socket.has_dualstack_ipv6(), socket.AF_INET6) if ":" in plain else (False, socket.AF_INET)
     try:
-        made.bind((plain, port))
+        return socket.create_server((plain, port), family=family, backlog=128, dualstack_ipv6=both)
     except OSError as error:
-        made.close()
-        told = error.strerror or error
+        told = str(error.strerror or error).partition(" (while")[0]  # Python adds the address, which is said here
         raise UsageError(f"cannot listen on {host}:{port}: {told} (--port 0 selects a free one)") from None
-    made.listen(128)
-    return made
 
 
 def address(host: str, auth: Auth) -> str:

@@ -292,7 +292,7 @@ def _table(indexes: Iterable[tuple[str, RunIndex, Stamp | None]]) -> dict[str, d
     """Entry → data set → outcomes."""
     table: dict[str, dict[str, set[str]]] = {}
     for data, index, _ in indexes:
-        for entry_id, outcome in index.outcomes():
+        for _, entry_id, _, outcome in index.verdicts():
             table.setdefault(entry_id, {}).setdefault(data, set()).add(outcome)
     return table
 

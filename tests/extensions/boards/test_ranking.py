@@ -7,6 +7,7 @@ import random
 import pytest
 
 from pytest_bfcl.extensions.boards.ranking import MOST, compared, ranking
+from pytest_bfcl.scoring.aggregate import Mean
 from pytest_bfcl.scoring.measurements import Judged, Key
 
 Verdicts = dict[Key, Judged]
@@ -20,14 +21,13 @@ def verdicts(passed: str, category: str = "parallel") -> Verdicts:
     }
 
 
-def even(sizes: dict[str, int]) -> dict[str, float]:
-    return {name: 1 / len(sizes) for name in sizes}
+EVEN = Mean(("parallel", "simple_java", "live_simple"))
 
 
 def test_what_decides_between_two() -> None:
     first = verdicts("1" * 90 + "0" * 10) | verdicts("10", "simple_java")
     second = verdicts("1" * 60 + "0" * 39 + "1") | verdicts("01", "simple_java")
-    found = compared("a", first, "b", second, even)  # type: ignore[arg-type]
+    found = compared("a", first, "b", second, EVEN)
     assert found.difference == pytest.approx(0.5 * 0.29)
     assert found.only_first[0] == "simple_java_0"  # of two entries each weighs most
     assert len(found.only_first) == 31
@@ -35,7 +35,7 @@ def test_what_decides_between_two() -> None:
 
 
 def test_only_what_both_were_judged_on_is_compared() -> None:
-    found = compared("a", verdicts("1e1"), "b", verdicts("01e"), even)  # type: ignore[arg-type]
+    found = compared("a", verdicts("1e1"), "b", verdicts("01e"), EVEN)
     assert (found.only_first, found.only_second, found.difference) == (("parallel_0",), (), 1.0)
     assert found.tie
 
@@ -43,14 +43,14 @@ def test_only_what_both_were_judged_on_is_compared() -> None:
 def test_a_difference_within_the_noise_is_a_tie() -> None:
     models = {"clear": verdicts("1" * 190 + "0" * 10), "a": verdicts("1" * 100 + "0" * 100),
               "b": verdicts("0" + "1" * 98 + "0" * 101)}  # fmt: skip
-    found = ranking(models, ["clear", "a", "b"], even)  # type: ignore[arg-type]
+    found = ranking(models, ["clear", "a", "b"], EVEN)
     assert found.ranks == {"clear": (1, 1), "a": (2, 3), "b": (2, 3)}
     assert [pair.tie for pair in found.neighbours] == [False, True]
 
 
 def test_with_many_models_neighbours_are_compared_only() -> None:
     models = {str(number): verdicts("1" * 5) for number in range(MOST + 1)}
-    found = ranking(models, list(models), even)  # type: ignore[arg-type]
+    found = ranking(models, list(models), EVEN)
     assert found.ranks == {}
     assert len(found.neighbours) == MOST
 
@@ -70,7 +70,7 @@ def test_the_interval_of_a_rank_holds_the_true_rank(apart: float) -> None:
                     right = dice.random() < 0.7 - apart * number + hard
                     found[entry, 1] = Judged(entry, "live_simple", "passed" if right else "failed", None, None)
         order = sorted(models, key=lambda name: -sum(j.outcome == "passed" for j in models[name].values()))
-        for name, (low, high) in ranking(models, order, even).ranks.items():  # type: ignore[arg-type]
+        for name, (low, high) in ranking(models, order, EVEN).ranks.items():
             true = range(1, 7) if not apart else [int(name) + 1]
             inside[int(name)] += low <= max(true) and high >= min(true)
             if not apart:

@@ -1,12 +1,7 @@
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from pytest_bfcl.extensions.boards.standings import Standings
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
+from pytest_bfcl.scoring.model_info import ModelInfo
 from tests.scoring.golden import rows_of
 from tests.scoring.samples import SPEC, line
 
@@ -49,26 +44,3 @@ def test_what_was_only_skipped_replaces_nothing_and_claims_no_score() -> None:
     assert standings.rows()[0].unclaimed == "more than 2 % of its entries ended in an error"
     standings.add([line("live_simple_0", "live_simple", "passed")], state="stopped:budget")
     assert standings.rows()[0].unclaimed == "the run did not come to its end"
-
-
-def test_model_information_is_read_and_checked(tmp_path: Path) -> None:
-    path = tmp_path / "models.toml"
-    path.write_text('[models."a:b@fc"]\nname = "B"\ninput_price = 1\noutput_price = 2.5\n[models.c]\ngpu_hour = 9\n')
-    found = read_model_info(path)
-    assert found["a:b@fc"] == ModelInfo("B", input_price=1, output_price=2.5)
-    assert found["c"] == ModelInfo("c", gpu_hour=9)
-    assert parse_model_info({}) == {}
-    for text, said in (
-        ('name = "B"', "one table per model"),
-        ("models = 3", "one table per model"),
-        ("[models]\na = 1", "a: not a table"),
-        ("[models.a]\nprice = 1", "unknown field 'price'"),
-        ('[models.a]\ninput_price = "1"', "input_price must be a number"),
-        ("[models.a]\nname = 1", "name must be a text"),
-        ("[models", "not TOML"),
-    ):
-        path.write_text(text)
-        with pytest.raises(UsageError, match=said):
-            read_model_info(path)
-    with pytest.raises(UsageError, match="cannot read"):
-        read_model_info(tmp_path / "absent.toml")

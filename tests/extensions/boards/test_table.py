@@ -12,7 +12,7 @@ import polars
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.boards.flat_table import COLUMNS, NAMES, Source, rows_of, write_table
+from pytest_bfcl.extensions.boards.flat_table import COLUMNS, NAMES, rows_of, write_table
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
@@ -99,11 +99,10 @@ def test_hostile_texts_and_odd_numbers_are_cells(tmp_path: Path) -> None:
                calls=[[None, [{"f": {}}]], []], latency_s=[[0.5, 0.25], []], tool_results=[[[], ["ok"]], []]),
         record("parallel_1", "parallel", SPEC, output={"odd": 1}, calls=7, latency_s="x", detail=["odd"]),
     ]  # fmt: skip
-    sources = [Source("run", lines)]
-    rows = list(rows_of(sources[0]))
+    rows = list(rows_of("run", lines))
     assert [row["id"] for row in rows].count("multi_turn_base_0") == 2
     assert [row.get("latency_s") for row in rows if row["id"] == "multi_turn_base_0"] == [0.5, 0.25]
-    assert write_table(tmp_path / "t.csv", sources) == write_table(tmp_path / "t.parquet", sources) == len(rows)
+    assert write_table(tmp_path / "t.csv", rows) == write_table(tmp_path / "t.parquet", rows) == len(rows)
     found = polars.read_parquet(tmp_path / "t.parquet")
     assert found["text"][0].startswith('=HYPERLINK("http://x")\nnext')
     assert "\\ud800" in found["text"][0]

@@ -32,7 +32,9 @@ def lines(count: int, seed: int = 0) -> list[dict[str, object]]:
 
 
 def seen(index: RunIndex) -> list[tuple[object, ...]]:
-    return [(row.id, row.model, row.repeat, row.outcome, row.reason, row.latency, row.cost) for row in index.rows()]
+    return [
+        (row.id, row.model, row.repeat, row.outcome, row.reason, row.latency_s, row.cost_usd) for row in index.rows()
+    ]
 
 
 def told(run: Path) -> list[tuple[object, ...]]:
