@@ -109,8 +109,8 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
     with mock_server(official_dir) as url:
 
         def command(spec, out):
-            return [python_of(library), "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir), "--bfcl-out", out,
-                    "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q", "-p", "no:cacheprovider",
+            return [python_of(library), "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir),
+                    "--bfcl-out", out, "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q", "-p", "no:cacheprovider",
                     "-n", "2", f"--bfcl-repeat={REPEATS}", "--bfcl-report=none"]  # fmt: skip
 
         found = played(library, tmp_path, ids, url, command, breaks_off=True)
@@ -136,8 +136,8 @@ def test_the_models_mistakes_stay_the_models(library, tmp_path, official_dir):
     with mock_server(official_dir) as url, proxy(url, dict, mistaken) as odd:
 
         def command(spec, out):
-            return [python_of(library), "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir), "-o", out,
-                    "--ids", "ids.txt", *server_of(spec, "--base-url", odd), "--report", "none",
+            return [python_of(library), "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir),
+                    "-o", out, "--ids", "ids.txt", *server_of(spec, "--base-url", odd), "--report", "none",
                     "--concurrency", "8,agents=2"]  # fmt: skip
 
         found = played(library, tmp_path, ids, odd, command)
