@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -121,29 +119,6 @@ def test_exceptions_and_odd_results_are_the_fixtures(given, kind, said):
     assert caught.value.kind == kind
 
 
-def test_sync_functions_run_one_at_a_time_off_the_loop():
-    active, most, threads = [], [], set()
-
-    def slow(request):
-        active.append(1)
-        most.append(len(active))
-        threads.add(threading.current_thread().name)
-        time.sleep(0.02)
-        active.pop()
-        return "ok"
-
-    async def many(model):
-        await asyncio.gather(*(model.generate(request(CLOCK)) for _ in range(6)))
-        await model.aclose()
-
-    run(many(as_model(slow)))
-    assert max(most) == 1
-    assert "MainThread" not in threads
-    slow.max_concurrency = 3
-    run(many(as_model(slow)))
-    assert 1 < max(most) <= 3
-
-
 def test_a_langchain_chat_model_is_asked_with_tools_and_not_through_its_generate():
     class Chat:
         """What `BaseChatModel` offers of interest here."""
@@ -177,17 +152,6 @@ def test_modes_there_are_not():
     assert as_model(complete) is complete
     half = SimpleNamespace(spec="a:b", mode="fc", underscore_names=True, generate=lambda request: "x", aclose=len)
     assert as_model(half) is not half  # its generate is not awaited
-
-
-@pytest.mark.parametrize("underscore_names", [True, False])
-def test_documented_names_become_those_of_the_wire(underscore_names):
-    obj = SimpleNamespace(generate=lambda request: [{"name": "weather.lookup", "arguments": {}},
-    {"name": "x", "arguments": {}}],
-                          underscore_names=underscore_names)  # fmt: skip
-    assert [call.name for call in ask(obj, WEATHER).tool_calls] == [
-        "weather_lookup" if underscore_names else "weather.lookup",
-        "x",
-    ]
 
 
 def test_the_number_of_its_threads_is_the_objects_own():

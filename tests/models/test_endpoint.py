@@ -9,7 +9,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError, UsageError
@@ -18,7 +17,6 @@ from pytest_bfcl.models import probing
 from pytest_bfcl.models.callable import fixture_error, is_users_code
 from pytest_bfcl.models.endpoint import Endpoint, _text_of
 from pytest_bfcl.settings import Settings
-from tests.models.loopback import serving
 
 SECRET = "sk-unit-test-0123456789"
 
@@ -210,48 +208,6 @@ def test_the_environment_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path:
     netrc.write_text("nonsense")
     server = made("https://h.example/v1")
     assert (sent(server)[0], server._proxy) == (JSON, None)
-
-
-@pytest.mark.parametrize("path", ["chat/completions", "models"])
-def test_requests_go_through_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    asked: list[str] = []
-
-    async def proxy(request: web.Request) -> web.Response:
-        asked.append(str(request.url))
-        return web.json_response({"data": []})
-
-    async def ask() -> Any:
-        async with serving(proxy) as url:
-            monkeypatch.setenv("http_proxy", url)
-            server = made("http://nowhere.example/v1")
-            found = await server.get(path) if path == "models" else (await server.post(path, b"{}")).status
-            await server.aclose()
-            return found
-
-    assert asyncio.run(ask()) == ({"data": []} if path == "models" else 200)
-    assert asked == [f"http://nowhere.example/v1/{path}"]
-
-
-@pytest.mark.parametrize(
-    ("path", "found"), [("models", {"data": ["[hidden]"]}), ("gone", None), ("moved", None), ("odd", None)]
-)
-def test_what_a_get_finds(path: str, found: Any) -> None:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        if request.path == "/v1/models":
-            return web.json_response({"data": [SECRET]})
-        if request.path == "/v1/moved":
-            raise web.HTTPFound("/v1/models")
-        return web.json_response({"data": []}, status=404) if request.path == "/v1/gone" else web.Response(text="{")
-
-    async def work() -> Any:
-        async with serving(handler) as url:
-            server = made(url, SECRET)
-            try:
-                return await server.get(path)
-            finally:
-                await server.aclose()
-
-    assert asyncio.run(work()) == found
 
 
 # ------------------------------------------------------------------ what was meant

@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from types import SimpleNamespace
 
 import pytest
-from aiohttp import web
 
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import ToolsRefused, create_model, openai, parse_spec
+from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import TEMPLATE_VARIABLES, Chat
-from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, answering, ask
-from tests.models.loopback import CLOCK, WEATHER, Prompted, completion, request
+from tests.models.loopback import CLOCK, WEATHER, Prompted, request
 
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-
-def test_the_request_carries_tools_key_and_parameters():
-    seen = {}
-
-    async def handler(req):
-        seen.update(await req.json(), _auth=req.headers["authorization"], _path=req.path)
-        return web.json_response(completion({"content": "hi"}))
-
-    asked = request(WEATHER, parameters={"temperature": 0.5, "max_tokens": 64, "seed": None})
-    asked.messages.append({"role": "assistant", "content": "a", "reasoning_content": "a thought", "_note": 1})
-    ask(handler, asked)
-    assert seen["_path"] == "/v1/chat/completions"
-    assert seen["_auth"] == f"Bearer {KEY}"
-    assert (seen["model"], seen["temperature"], seen["max_tokens"]) == ("m", 0.5, 64)
-    assert "seed" not in seen
-    tool = seen["tools"][0]["function"]
-    assert tool["name"] == "weather_lookup"
-    assert tool["parameters"]["properties"]["degrees"]["type"] == "number"
-    assert seen["messages"] == [
-        {"role": "user", "content": "How is the weather in Bern?"},
-        {"role": "assistant", "content": "a", "reasoning_content": "a thought"},
-    ]
 
 
 def direct(spec="vllm:m@fc", **settings):
@@ -161,63 +135,6 @@ def test_what_is_learnt_from_a_refusal(text, learnt, note):
     assert model._adapt(text, body) is (learnt is not None)  # one that was on its way
     assert not learnt or not model._adapt(text, {name: 1 for name in body if name not in learnt})
     assert len(model.notes) == (1 if note else 0)
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "looked"),
-    [
-        ("no such model", 404, True), ("<html>moved</html>", 405, True), ("<html>hi</html>", 200, True),
-        ("the model m is not known", 400, True), ("unknown model: not here", 422, True), ("{", 200, False),
-        ("the model m does not support tools", 400, False),
-        ("the model takes less", 400, False), ("<html>busy</html>", 500, False), ("model not known", 500, False),
-    ],
-)  # fmt: skip
-def test_what_was_meant_is_looked_up_where_address_or_name_may_be_wrong(body, status, looked):
-    seen = []
-
-    async def handler(req):
-        seen.append(req.method)
-        return await answering(body, status)(req)
-
-    with pytest.raises(AdapterError):
-        ask(handler, policy=RetryPolicy(0))
-    assert ("GET" in seen) is looked
-
-
-def test_each_event_loop_looks_up_what_was_meant_once(monkeypatch):
-    looked, model, fault = [], direct(), AdapterError("rejected", "no such model", status=404)
-
-    async def likely(server, name):
-        looked.append(name)
-        return "write m2"
-
-    async def twice():
-        for _ in range(2):
-            await model._with_mend(fault, Answer(404, "", {}))
-
-    monkeypatch.setattr(openai, "likely_mend", likely)
-    for _ in range(2):
-        asyncio.run(twice())
-    assert (looked, fault.advice) == (["m", "m"], "write m2")
-
-
-@pytest.mark.parametrize(("status", "again"), [(400, True), (422, True), (500, False), (403, False)])
-def test_a_refused_field_is_left_out_only_of_what_was_a_mistake(status, again):
-    seen = []
-
-    async def handler(req):
-        seen.append("temperature" in await req.json())
-        if seen[-1]:
-            return web.json_response({"error": {"message": "temperature is not supported"}}, status=status)
-        return web.json_response(completion({"content": "ok"}))
-
-    asked = request(WEATHER, parameters={"temperature": 1})
-    if again:
-        assert ask(handler, asked, policy=RetryPolicy(0))[0].text == "ok"
-    else:
-        with pytest.raises(AdapterError):
-            ask(handler, asked, policy=RetryPolicy(0))
-    assert seen == [True, False][: 1 + again]
 
 
 def test_what_the_user_asked_for_is_not_left_out():

@@ -125,15 +125,6 @@ def test_conversations():
     assert answer(item, "fc", 9, 0).text
 
 
-@pytest.mark.parametrize("parameters", [None, {}, {"properties": None, "required": None}, {"properties": {}}])
-def test_plausible_calls_without_arguments(parameters):
-    document = {"name": "f", "parameters": parameters}
-    item = Entry(id="live_relevance_0-0-0", category="live_relevance", question=[[]]).model_copy(
-        update={"function": [document]}
-    )
-    assert answer(item, "fc").tool_calls[0].arguments == "{}"
-
-
 @pytest.mark.parametrize(
     ("answers", "chosen"),
     [(["a.", "(b", "c"], "c"), (["(a)"], "(a)"), (["", "b"], "b"), ([7], "7"), ([], ""), (["x!", "y"], "y"),

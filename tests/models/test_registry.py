@@ -247,23 +247,6 @@ def test_who_says_the_mode(mode, asked, settings, chosen):
         assert provider == "adversary:idle" or model.underscore_names is (chosen == "fc")
 
 
-@pytest.mark.parametrize(
-    ("spec", "meant"),
-    [
-        ("gpt-4o-fc", "openai:gpt-4o@fc"), ("o3", "openai:o3"), ("claude-x", "anthropic:claude-x"),
-        ("qwen3", "vllm:qwen3"),
-        ("gemini-2", "gemini:gemini-2"), ("mixtral", "mistral:mixtral"), ("grok-4", "xai:grok-4"),
-        ("command-r", "cohere:command-r"),
-        ("deepseek-v3", "deepseek:deepseek-v3"),
-    ],
-)  # fmt: skip
-def test_names_without_a_provider(spec, meant):
-    with pytest.raises(UsageError, match=f"names no provider: a model is written provider:name, for instance {meant}$"):
-        create_model(spec, Settings())
-    with pytest.raises(UsageError, match="unknown provider"):
-        create_model(f"{spec}:x", Settings())
-
-
 def test_lists_of_providers():
     infos = {info.name: info for info in list_providers()}
     assert (infos["openai"].via, infos["vllm"].via) == ("built in", "OpenAI-compatible, http://localhost:8000/v1")
