@@ -9,9 +9,7 @@ import pytest
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run, same_results
-from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
-from pytest_bfcl.runs.snapshots import snapshots_of
 from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import SPEC, fingerprint, single
 
@@ -185,25 +183,3 @@ def test_names_of_new_runs(tmp_path: Path) -> None:
         (tmp_path / (first.name if number is None else f"{first.name}-{number}")).mkdir()
         found.append(default_path(["m"], tmp_path).name)
     assert found == [f"{first.name}-{number}" for number in (2, 3, 4)] or first.name not in found[0]  # the next second
-
-
-def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
-    run = RunDirectory.create(tmp_path / "run", fingerprint())
-    run.append(single(), text='{"id":"x"}')
-    lock, written = run._lock, run._results
-    run.close()
-    assert lock is not None, "given back, whoever still holds it"
-    assert written is not None
-    with pytest.raises(HarnessError, match="is closed"):
-        written.append({})
-    run.close()
-    assert run.results_path.read_text() == '{"id":"x"}\n'
-    RunDirectory.start(tmp_path / "run", fingerprint()).close()
-
-
-def test_what_became_known_is_written(tmp_path: Path) -> None:
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        run.update(replace(run.fingerprint, models=(ModelFingerprint(SPEC, "prompt", {}),)))
-        assert RunDirectory.open(run.path).fingerprint.models[0].mode == "prompt"
-        assert snapshots_of(run.path, SPEC).root != snapshots_of(run.path, SPEC, 2).root
-        assert snapshots_of(run.path, SPEC).root == snapshots_of(run.path, SPEC, 1).root

@@ -153,12 +153,6 @@ def test_every_line_satisfies_it(lines: list[dict[str, Any]]) -> None:
         check.validate(json.loads(json.dumps(line)))
 
 
-@pytest.mark.parametrize("name", ["id", "category", "model", "mode", "repeat", "outcome"])
-def test_what_a_line_must_have(lines: list[dict[str, Any]], name: str) -> None:
-    check = jsonschema.Draft202012Validator(result_line_schema())
-    assert not check.is_valid({key: value for key, value in lines[0].items() if key != name})
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -177,13 +171,6 @@ def test_the_facts_of_a_run(changes: dict[str, Any], problem: str | None) -> Non
     assert found is None if problem is None else str(found).startswith(problem)
 
 
-@pytest.mark.parametrize("name", ["dataset", "models", "rules", "rules_version", "conditions"])
-def test_what_was_measured_must_be_said(name: str) -> None:
-    facts: Any = fingerprint().to_dict()
-    del facts[name]
-    assert problem_of_run(facts) == f"{name} is missing"
-
-
 @pytest.mark.parametrize(
     ("interval", "fits"),
     [
@@ -198,10 +185,3 @@ def test_an_interval_is_two_shares(lines: list[dict[str, Any]], interval: list[f
         for found in model["categories"].values():
             found["interval95"] = interval
     assert (problem_of_summary(summary) is None) is fits
-
-
-@pytest.mark.parametrize(("repeat", "fits"), [(1, True), (None, True), ("two", False), (True, False), ([], False)])
-def test_repeats_of_a_run_are_counted(repeat: object, fits: bool) -> None:
-    facts: Any = fingerprint().to_dict()
-    facts["conditions"]["repeat"] = repeat
-    assert (problem_of_run(facts) is None) is fits

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -58,22 +57,6 @@ def test_every_part_of_the_key_matters(tmp_path: Path, field: str) -> None:
     old = getattr(KEY, field)
     other = KEY._replace(**{field: old + 1 if isinstance(old, int) else old + "x"})
     assert journal.find(other) is None
-
-
-def test_a_journal_is_on_the_disk_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", synced.append)
-    journal = Journal(tmp_path)
-    journal.close()
-    journal.record(KEY, REPLY)
-    writer = journal._writer
-    journal.record(KEY, REPLY)
-    assert (journal._writer is writer, synced) == (True, [])
-    journal.close()
-    journal.close()
-    assert len(synced) == 1
-    journal.record(KEY, Reply("again"))
-    assert journal.find(KEY) == Reply("again")
 
 
 def test_a_journal_of_a_run_that_ends_has_what_was_answered_and_refuses_the_rest(tmp_path: Path) -> None:
