@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bfcl.conversation import dialogue as module
 from pytest_bfcl.conversation import engine
 from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.conversation.engine import converse
@@ -100,14 +99,6 @@ def test_what_ends_a_turn_but_not_the_conversation(last):
     assert not transcript.forced_quit
 
 
-def test_one_broken_call_stops_the_whole_step():
-    model = Listed(calls(("add_book", '{"title": "a"}'), ("add_book", "{")), "done")
-    transcript = hold(shelf_entry(), model)
-    assert transcript.steps[0].results == []
-    assert transcript.steps[0].error
-    assert len(model.requests) == 1
-
-
 def test_an_endpoint_that_wants_results_for_broken_calls_gets_them():
     refusal = AdapterError("bad_request", "tool_calls must be followed by tool messages")
     model = Listed(calls(("add_book", "{")), refusal, "sorry")
@@ -116,15 +107,6 @@ def test_an_endpoint_that_wants_results_for_broken_calls_gets_them():
     mended = model.requests[2].messages
     assert [m["role"] for m in mended] == ["user", "assistant", "tool", "user"]
     assert mended[2]["tool_call_id"] == "id-0"
-
-
-def test_context_overflow_ends_the_conversation():
-    model = Listed(calls(("list_books", "{}")), Reply(problem="context_overflow"), "never asked")
-    transcript = hold(shelf_entry(("first", "second")), model)
-    assert len(model.requests) == 2
-    assert len(transcript.turns) == 1
-    last = transcript.steps[-1]
-    assert (last.reply.problem, last.calls, last.error) == ("context_overflow", None, None)
 
 
 def test_held_out_functions_arrive_native():
@@ -150,16 +132,6 @@ class Book:
 
     def record(self, key, reply, asked=None):
         self.replies[key] = reply
-
-
-def test_the_journal_answers_what_was_asked_before():
-    journal = Book()
-    replies = [calls(("list_books", "{}")), "first done", "second done"]
-    whole = hold(shelf_entry(("a", "b")), Listed(*replies), journal=journal)
-    again = Listed()
-    assert hold(shelf_entry(("a", "b")), again, journal=journal).messages == whole.messages
-    assert again.requests == []
-    assert [(key.turn, key.step) for key in journal.replies] == [(0, 0), (0, 1), (1, 0)]
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
@@ -234,27 +206,6 @@ def test_places_of_requests_and_ids_of_calls_that_have_none(rules, queries):
     ids = [call["id"] for message in dialogue.messages for call in message.get("tool_calls", ())]
     assert ids == ["call_0_0_0", "call_0_0_1", "call_1_0_0", "call_1_0_1"]
     assert (dialogue.called, dialogue.ended) == (4, True)
-
-
-def test_what_is_heard_is_counted_and_bounded(monkeypatch):
-    dialogue = opened(shelf_entry())
-    told(dialogue, Reply("ab", calls(("list_books", "{} ")).tool_calls, reasoning="cde"))
-    heard = len("ab") + len("cde") + len("list_books") + len("{} ") + len("['Ulysses']")
-    assert (dialogue.heard, dialogue.too_long) == (heard, False)
-    told(dialogue, Reply(None))
-    assert dialogue.heard == heard
-    model = Listed(calls(("list_books", "{}")), calls(("list_books", "{}")))
-    for limit, asked in ((len("list_books") + 2 + len("['Ulysses']"), 2), (len("list_books") + 2, 1)):
-        monkeypatch.setattr(module, "HISTORY_LIMIT", limit)
-        model = Listed(calls(("list_books", "{}")), calls(("list_books", "{}")), "done")
-        transcript = hold(shelf_entry(), model)
-        assert (len(model.requests), transcript.steps[-1].reply.problem) == (asked, "context_overflow")
-
-
-def test_a_reply_that_calls_too_much_ends_the_conversation():
-    for count, quits in ((module.CALLS_A_STEP, False), (module.CALLS_A_STEP + 1, True)):
-        transcript = hold(shelf_entry(), Listed(calls(*[("list_books", "{}")] * count)))
-        assert (len(transcript.steps[0].results), transcript.forced_quit) == (module.CALLS_A_STEP, quits)
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])

@@ -53,13 +53,6 @@ def test_a_server_without_parser() -> None:
     assert model.requests[0].functions
 
 
-def test_texts_stay_texts_in_prompting() -> None:
-    text = f"<tool_call>\n{ADD}\n</tool_call>"
-    model = Listed(text, "Done.", mode="prompt")
-    assert held(model, decoder="hermes").turns[0].steps[0].call_texts == ["add_book(title='Emma')"]
-    assert model.requests[1].messages[-2] == {"role": "assistant", "content": text}
-
-
 @pytest.mark.parametrize(("mode", "system"), [("fc", True), ("prompt", True), ("prompt", False)])
 def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label(mode: Any, system: bool) -> None:
     model = Listed(f"<tool_call>\n{ADD}\n</tool_call>", "Done.", "Done.", mode=mode)
@@ -77,30 +70,6 @@ def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label(mode: Any, s
     assert (later[-3]["said"], later[-3]["id"]) == ("Done.", "call00002")
     assert [message["role"] for message in later[-2:]] == ["later", "user"]
     assert [len(request.functions) for request in model.requests] == [2, 2, 2]
-
-
-FAMILY, NATIVE = Family(thinking="r1"), Family(native=True)
-
-
-@pytest.mark.parametrize(
-    ("family", "mode", "settings", "speech"),
-    [
-        (None, "fc", {}, Speech(None, None, "auto", "served")),
-        (None, "fc", {"decoder": "hermes", "think": "none"}, Speech(None, "hermes", "none", "served")),
-        (None, "fc", {"rules": "corrected"}, Speech(None, None, "auto", "served", True)),
-        (FAMILY, "fc", {}, Speech(FAMILY, "hermes", "auto", "r1")),
-        (FAMILY, "prompt", {"decoder": "auto"}, Speech(FAMILY, "hermes", "auto", "r1")),
-        (FAMILY, "fc", {"decoder": "kimi", "rules": "corrected"}, Speech(FAMILY, "kimi", "auto", "r1", True)),
-        (NATIVE, "fc", {}, Speech(NATIVE, "hermes")), (NATIVE, "prompt", {}, Speech(NATIVE, None)),
-    ],
-)  # fmt: skip
-def test_what_is_particular_about_replies(family: Any, mode: Any, settings: Any, speech: Speech) -> None:
-    model = Listed(mode=mode)
-    if family is not None:
-        model.family = family  # type: ignore[attr-defined]
-    found = Speech.of(model, Settings(**settings))  # type: ignore[arg-type]
-    assert found == speech
-    assert found.plain is (family is FAMILY)
 
 
 def test_calls_left_in_texts_go_back_as_calls() -> None:

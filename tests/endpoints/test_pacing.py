@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pytest_bfcl.endpoints.pacing import LONGEST_CLOSED_S, Gate, Pace
+from pytest_bfcl.endpoints.pacing import Gate, Pace
 from pytest_bfcl.failures import AdapterError, HarnessError
 from tests.endpoints.servers import (
     Bucket,
@@ -219,29 +219,6 @@ def test_a_bound_holds_and_a_small_one_too() -> None:
         assert max(run.limits) == run.pace.limit == most
 
 
-def test_the_gate_keeps_order_and_number_and_a_cancelled_request_its_place_for_others() -> None:
-    async def main() -> list[int]:
-        gate, order, most = Gate(Pace(3, 3)), [], 0
-
-        async def ask(number: int) -> None:
-            nonlocal most
-            async with gate:
-                most = max(most, gate.inside)
-                order.append(number)
-                await asyncio.sleep(0.01)
-
-        tasks = [asyncio.create_task(ask(number)) for number in range(12)]
-        await asyncio.sleep(0.005)
-        tasks[4].cancel()  # waits
-        tasks[0].cancel()  # is inside
-        await asyncio.gather(*tasks, return_exceptions=True)
-        assert most == gate.highest == 3
-        assert gate.inside == 0
-        return order
-
-    assert asyncio.run(main()) == [number for number in range(12) if number != 4]
-
-
 def test_who_is_let_through_and_cancelled_at_once_gives_the_place_back() -> None:
     async def main() -> None:
         gate = Gate(Pace(1, 1))
@@ -302,28 +279,6 @@ def test_several_wishes_to_wait_close_the_gate_for_everyone_until_then() -> None
         assert gate.inside == 0
 
     asyncio.run(main())
-
-
-def test_an_answer_that_was_sent_after_the_first_refusal_ends_their_row() -> None:
-    for sent_at, closed in ((1.3, False), (0.9, True)):
-        pace = Pace(8, 8)
-        for now in (1.0, 2.0):
-            pace.refused_at(now, 5.0)
-        pace.answered(2.5, 2.5 - sent_at, wanted=True)
-        pace.refused_at(3.0, 5.0)
-        assert (pace.closed_until == 8.0) is closed
-
-
-@pytest.mark.parametrize(("wished", "row", "limit", "closed"), [
-    (LONGEST_CLOSED_S, 3, 8, True), (LONGEST_CLOSED_S + 0.1, 3, 8, False), (0.0, 3, 8, False), (None, 3, 8, False),
-    (1.0, 2, 8, False), (1.0, 4, 20, False), (1.0, 5, 20, True),
-])  # fmt: skip
-def test_how_many_wishes_close_the_gate(wished: float | None, row: int, limit: int, closed: bool) -> None:
-    pace = Pace(limit, limit)
-    for _ in range(row):
-        pace.refused_at(1.0, wished)
-    assert (pace.closed_until == 1.0 + (wished or 0.0)) is closed
-    assert pace.refused == row
 
 
 @pytest.mark.parametrize(

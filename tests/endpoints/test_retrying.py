@@ -59,24 +59,6 @@ def test_attempts_are_counted_and_bounded(errors, retries, limit_s, calls, told)
     assert (found.attempts == calls) if told is None else (str(found) == told)
 
 
-def test_cancelling_stops_at_once():
-    async def work():
-        calls = []
-
-        async def attempt():
-            calls.append(1)
-            raise AdapterError("server", "x", retryable=True, retry_after_s=30)
-
-        task = asyncio.create_task(caller(RetryPolicy(5)).call(attempt))
-        await asyncio.sleep(0.05)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return len(calls)
-
-    assert run(work()) == 1
-
-
 @pytest.mark.parametrize(
     ("error", "answered", "needed"),
     [
@@ -333,23 +315,6 @@ def test_the_stopwatch_counts_running_time_only(blocked: float, late: bool) -> N
     assert (run(work()) > 0.2) is not late
 
 
-def test_latency_is_that_of_the_successful_attempt() -> None:
-    calls = []
-
-    async def attempt() -> Reply:
-        calls.append(1)
-        if len(calls) == 1:
-            await asyncio.sleep(0.3)
-            raise BUSY
-        await asyncio.sleep(0.02)
-        return Reply("ok")
-
-    asking = caller(RetryPolicy(1, 10, 0.001, 0.002))
-    reply = run(asking.call(attempt))
-    assert 0.02 <= reply.latency_s < 0.25
-    assert asking.breaker.answered
-
-
 @pytest.mark.parametrize(("passing", "asked"), [(True, 0), (False, 1)])
 def test_whose_error_waits_for_the_examination(passing: bool, asked: int) -> None:
     """An error that made the endpoint suspicious comes when that is decided; passing trouble holds up the next one."""
@@ -388,22 +353,6 @@ def test_closing_ends_an_examination() -> None:
             await waits
 
     run(main())
-
-
-def test_many_limits_share_one_timer_and_leave_nothing():
-    async def work():
-        watch = Stopwatch(5, tick_s=0.01)
-
-        async def one():
-            async with watch.limit():
-                await asyncio.sleep(0.05)
-
-        await asyncio.gather(*(one() for _ in range(200)))
-        await asyncio.sleep(0.05)
-        assert watch._timer is None
-        assert not watch._scopes
-
-    run(work())
 
 
 def test_the_policy_and_limits_of_a_runs_settings():
