@@ -19,7 +19,7 @@ from pytest_bfcl.models import as_model
 from pytest_bfcl.session import proof
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import open_data, run
-from pytest_bfcl.session.proof import ALONE, SHOWN_CHANGES, PlayedAlone, Proofs, to_be_played
+from pytest_bfcl.session.proof import ALONE, PlayedAlone, Proofs, to_be_played
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Call, Reply, ToolCall, Transcript
 
@@ -119,17 +119,6 @@ def test_what_failed_is_no_proof(tmp_path: Path, server: Server, why: str) -> No
         proved(written(tmp_path))
 
 
-def test_a_server_is_asked_once_for_entries_that_are_proved_at_once(tmp_path: Path, server: Server) -> None:
-    data, proofs = open_data(str(written(tmp_path))), Proofs(Settings(mcp={"shop": COMMAND}))
-    entries = [data.entry("kept").model_copy(update={"id": name}) for name in ("kept", "other")]
-
-    async def required() -> None:
-        await asyncio.gather(*(proofs.require(entry, data.texts) for entry in entries))
-
-    asyncio.run(required())
-    assert server.asked == 1
-
-
 def test_an_entry_is_proved_again_after_a_change_of_its_simulators(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,16 +132,6 @@ def test_an_adversary_that_may_pass_does_not_play(tmp_path: Path) -> None:
     (given,) = {*to_be_played(open_data(str(written(tmp_path))).entry("kept"), Settings())} & {"idle"}
     allowing = open_data(str(written(tmp_path, allows={given: "why not"}))).entry("kept")
     assert given not in to_be_played(allowing, Settings())
-
-
-@pytest.mark.parametrize(("count", "more"), [(SHOWN_CHANGES, ""), (SHOWN_CHANGES + 2, " and 2 more")])
-def test_of_many_changes_some_are_named(
-    tmp_path: Path, server: Server, count: int, more: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for digest in "ab":
-        monkeypatch.setattr(proof, "inputs_of", lambda *about, digest=digest: dict.fromkeys("0123456"[:count], digest))
-        told = proved(written(tmp_path))
-    assert told[0] == f"kept is proved again: changed 0, 1, 2, 3, 4{more}"
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,8 @@ from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.results import error_record, result_record
 from pytest_bfcl.scoring.gating import GateOptions, Gates
-from pytest_bfcl.session.closing import got_an_answer, measurement_of, settled_models, sizes_by_category, with_facts
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.outside import Store
@@ -28,7 +26,6 @@ from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
-from tests.runs.samples import fingerprint, single
 
 IDS = [f"simple_python_{number}" for number in range(4)]
 MODEL = "oracle:@fc"
@@ -98,32 +95,6 @@ def numbers(run: Run) -> Any:
     return summary_of(run)["models"][MODEL]["categories"]["simple_python"]
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_run_in_memory_and_one_on_disk_come_to_the_same(tmp_path: Path, kept: bool) -> None:
-    told: list[str] = []
-    run = run_at(tmp_path / "run" if kept else None, fail_under=["simple_python=50"])
-    run.listeners.append(lambda record, text: told.append(record["id"]))
-    filled(run, *(line(name, passed=name != IDS[0]) for name in IDS))
-    result = run.result(None, run.exit_code(run.stored_code))
-    assert told == IDS
-    assert len(run._held) == (0 if kept else 4), "stored lines are not held, too"
-    assert result.counts == {"simple_python": (3, 4)}
-    assert result.summary["gate"]["verdict"] == "passed"
-    assert (result.exit_code, run.stored_code, result.fingerprint.state) == (0, 1, "finished")
-    assert (result.path is not None) == kept == (tmp_path / "run" / "summary.json").is_file()
-
-
-def test_a_run_gone_on_with_is_planned_whole_and_ends_alike(tmp_path: Path) -> None:
-    filled(run_at(tmp_path), line(IDS[0]), line(IDS[1], passed=False), stopped="budget")
-    facts = json.loads((tmp_path / "run.json").read_text())
-    assert (facts["planned"], facts["state"]) == (4, "stopped:budget")
-    filled(run_at(tmp_path), line(IDS[2]), line(IDS[3]))
-    again = filled(run_at(tmp_path))  # nothing is left to ask
-    assert again.fingerprint().planned == 4
-    assert again.stored_code == 1
-    assert numbers(again)["passed"] == 3
-
-
 def test_what_only_errors_came_of_is_stopped_and_judged_by_no_gate(tmp_path: Path) -> None:
     run = filled(run_at(tmp_path, fail_under=["simple_python=1"]), *map(failed_request, IDS))
     assert run.fingerprint().state == "stopped:no request got an answer"
@@ -159,33 +130,6 @@ def test_money_and_skips_are_counted() -> None:
     assert run.counts == {"passed": 1, "skipped": 1, "failed": 1}
 
 
-def test_refusals_come_before_the_first_line(tmp_path: Path) -> None:
-    run = run_at(tmp_path, fail_under=["live=1"])
-    with pytest.raises(UsageError, match="cannot be met, nothing was sent"):
-        run.refuse_unreachable(dict.fromkeys(IDS, "simple_python"), lambda category: None)
-    assert not (tmp_path / "run.json").exists()
-    filled(run_at(tmp_path), *map(line, IDS))
-    with pytest.raises(UsageError, match="it measured something else"):
-        run_at(tmp_path, settings=Settings(temperature=1.0)).refuse_other()
-    assert run_at(None, settings=Settings(sinks=("nosuch",)), writes=False).on_answer is None, "a worker has no sinks"
-
-
-def test_a_full_disk_hides_nothing_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = run_at(tmp_path)
-    run.open()
-    run.take(line(IDS[0]))
-
-    def full(*_: object) -> None:
-        raise HarnessError("storage", "no space left")
-
-    monkeypatch.setattr(RunDirectory, "write_summary", full)
-    run.end(None)
-    run.close()
-    assert numbers(run)["passed"] == 1
-    assert "no space left" in str(run.unkept)
-    run.release()
-
-
 def test_the_summary_is_ready_with_the_last_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new run reads nothing back; an entry with a second line, or an earlier part, is counted by what is stored."""
     monkeypatch.setattr(RunDirectory, "records", lambda *_: pytest.fail("lines were read back"))
@@ -197,36 +141,6 @@ def test_the_summary_is_ready_with_the_last_line(tmp_path: Path, monkeypatch: py
     assert (numbers(twice)["passed"], numbers(twice)["failed"], twice.counts["failed"]) == (4, 0, 1)
     repeated = filled(run_at(tmp_path / "repeats"), line(IDS[0]), line(IDS[1]), line(IDS[1], repeat=2))
     assert numbers(repeated)["passed"] == 3
-
-
-@pytest.mark.parametrize(
-    ("lines", "judge", "verdict"), [(IDS, True, "passed"), (IDS, False, "none"), ([], True, "none")]
-)
-def test_a_gate_judges_what_was_measured(lines: list[str], judge: bool, verdict: str) -> None:
-    run = run_at(None, fail_under=["simple_python=1"])
-    run.open()
-    for name in lines:
-        run.take(line(name))
-    run.end(None)
-    assert run.close(judge=judge)["gate"]["verdict"] == verdict
-
-
-@pytest.mark.parametrize(("planned", "entries"), [(IDS, 4), (IDS[:1], 2), ([], 2)])
-def test_entries_that_nobody_planned_are_counted_too(planned: list[str], entries: int) -> None:
-    run = run_at(None)
-    run.plan(((name, "simple_python") for name in planned), len(planned))
-    run.open()
-    for name in IDS[:2]:
-        run.take(line(name))
-    run.end(None)
-    run.close()
-    assert numbers(run)["planned"] == entries
-
-
-def test_what_gates_compare_leaves_transformed_entries_out() -> None:
-    lines = [single("simple_python_1"), single("simple_python_2")]
-    measured = measurement_of(None, lines, fingerprint(), ())
-    assert [each["id"] for each in measured.lines(["simple_python_2"])] == ["simple_python_2"]
 
 
 def test_what_a_process_keeps(tmp_path: Path) -> None:
@@ -353,13 +267,6 @@ def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Pa
     assert (run_at(None).is_part, run_at(None).planned) == (False, 0)
 
 
-def test_the_first_line_opens_the_run(tmp_path: Path) -> None:
-    run = run_at(tmp_path / "run")
-    run.take(line(IDS[0]))
-    assert [each["id"] for each in RunDirectory.open(run.folder).records()] == IDS[:1]
-    run.release()
-
-
 def test_a_switch_is_written_down_at_once(tmp_path: Path) -> None:
     run = run_at(tmp_path / "run", model="oracle:")
     run.switched(run.contenders[0])
@@ -370,46 +277,3 @@ def test_a_switch_is_written_down_at_once(tmp_path: Path) -> None:
     assert [each.mode for each in RunDirectory.open(tmp_path / "run").fingerprint.models] == ["prompt"]
     run.release()
     assert run_at(None).on_answer is None
-
-
-@pytest.mark.parametrize(
-    ("reason", "output", "answered"),
-    [
-        (None, "x", {"passed", "failed", "skipped"}),
-        ("reply:length", "", {"passed", "skipped"}),
-        ("harness:data", None, {"passed", "failed", "error", "skipped"}),
-    ],
-)
-def test_which_lines_are_answers(reason: str | None, output: str | None, answered: set[str]) -> None:
-    told = {
-        each: line(IDS[0], outcome=each, reason=reason, output=output)
-        for each in ("passed", "failed", "error", "skipped")
-    }
-    assert {outcome for outcome, each in told.items() if got_an_answer(each)} == answered
-
-
-def test_what_a_summary_has_of_models_and_the_machine() -> None:
-    info = {"models": {"m": {"name": "M", "headers": {"A": "b"}}}}
-    known = {"m": (None, 2.0), "n": (1.0, None), "o": (1.0, 2.0)}
-    summary: Any = {name: {"cost_usd": usd, "latency": {"mean": mean}} for name, (usd, mean) in known.items()}
-    found: Any = with_facts({"models": summary}, info, Settings(gpu_hour_usd=3.0), 61.0)  # type: ignore[typeddict-item]
-    assert with_facts({}, {}, Settings(), 60.0) == {}  # type: ignore[typeddict-item]
-    assert (found["model_info"], found["machine_cost_usd"]) == ({"m": {"name": "M"}}, 0.050833)
-    assert summary_of(filled(run_at(None, info=info), line(IDS[0])))["model_info"] == {"m": {"name": "M"}}
-    assert [each.get("cost_per_1000_usd") for each in summary.values()] == [1.666667, None, None]
-    entries = [("a", "parallel"), ("b~t", "parallel"), ("c", "memory_kv_prereq"), ("d", "rest")]
-    assert sizes_by_category(entries, ["t"]) == {"parallel": 1, "rest": 1}
-
-
-@pytest.mark.parametrize(
-    ("mode", "models", "noted"),
-    [("auto", ["openai:tiny@prompt", "oracle:@prompt"], 1), ("fc", ["openai:tiny@fc", "oracle:@prompt"], 0)],
-)
-def test_auto_is_settled_by_the_lines(mode: Any, models: list[str], noted: int) -> None:
-    """A model in both modes is two."""
-    of_run = fingerprint(
-        models=(ModelFingerprint("openai:tiny@fc", "fc"), ModelFingerprint("oracle:@prompt", "prompt"))
-    )
-    asked: Any = {("openai:tiny@prompt", "prompt"), ("oracle:@fc", "fc"), ("oracle:@prompt", "prompt")}
-    found, notes = settled_models(of_run.models, asked, Settings(mode=mode))
-    assert ([each.model for each in found], len(notes)) == (models, noted)

@@ -11,9 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.models import parse_spec
-from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get, named_spec, only_model
+from pytest_bfcl.session.serving import FoundServer, find_servers, get
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -73,25 +71,6 @@ def test_a_server_is_what_tells_its_models(server: Server, body: bytes, models: 
     assert found == ([FoundServer(f"{server.root}/v1", "vLLM", models)] if models else [])
 
 
-@pytest.mark.parametrize("key", [None, "k"])
-def test_a_server_is_asked_with_the_key_that_there_is(
-    key: str | None, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.body, url, sent = (
-        _models("m", "x" * 300, "x" * 301, "odd\n", 5),
-        f"{server.root}/v1",
-        key and f"Bearer {key}",
-    )
-    assert ask_server(url, "vLLM", key) == FoundServer(url, "vLLM", ("m", "x" * 300))
-    monkeypatch.setenv("OPENAI_API_KEY", f" {key or ''}")
-    named, found = named_spec(parse_spec("auto:m"), url, {})
-    assert (named.text, found) == ("openai:m", url)
-    monkeypatch.setenv("VLLM_BASE_URL", f"{url}/")
-    monkeypatch.setenv("VLLM_API_KEY", "theirs")
-    assert named_spec(parse_spec("auto:m"))[0].text == "vllm:m"
-    assert [each for _, each in server.asked] == [sent, sent, "Bearer theirs"]
-
-
 @pytest.mark.parametrize(
     ("path", "answered"), [("/there", True), ("/moved", False), ("/gone", False), ("/long", False), ("/slow", False)]
 )
@@ -104,17 +83,3 @@ def test_a_question_is_bounded_and_stays_with_its_server(
     assert get(server.root + path, timeout_s=0.5, most_bytes=most) == (server.body if answered else None)
     assert time.monotonic() - before < 3
     assert [each for each, _ in server.asked] == [path]
-
-
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/", "http://[", "ftp://127.0.0.1/", "http://a b/", "", "http://x:99999/"]
-)
-def test_an_address_that_cannot_be_asked_gives_no_answer(url: str) -> None:
-    assert get(url, timeout_s=0.5, most_bytes=10) is None
-
-
-def test_some_of_many_models_are_named() -> None:
-    for count, more in ((6, ""), (7, ", and 1 more")):
-        server = FoundServer("http://h/v1", "vLLM", tuple(f"m{number}" for number in range(count)))
-        with pytest.raises(UsageError, match=rf"m5 at http://h/v1 \(vLLM\){more}$"):
-            only_model([server])
