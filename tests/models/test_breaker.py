@@ -102,16 +102,6 @@ def test_a_wrong_address_is_told_with_the_right_one():
     assert "/v1: models are listed there" in model.breaker.advice
 
 
-@pytest.mark.parametrize("status", [403, 500, 429])
-def test_a_continued_run_gets_past_entries_that_failed_before(status):
-    """Only poison is left: a harmless question shows that the endpoint is well, and every entry gets its error."""
-    server = Server(lambda: trouble(status))
-    found, model = ask_all(server, [f"poison {i}" for i in range(60)], policy=ONCE)
-    assert "circuit_open" not in kinds(found)
-    assert not model.breaker.open
-    assert "Please echo the word hello." in server.asked
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [500, 503, 429])
 def test_steady_trouble_ends_a_run_that_went_well(status):

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError, UsageError
@@ -17,6 +18,7 @@ from pytest_bfcl.models import probing
 from pytest_bfcl.models.callable import fixture_error, is_users_code
 from pytest_bfcl.models.endpoint import Endpoint, _text_of
 from pytest_bfcl.settings import Settings
+from tests.models.loopback import serving
 
 SECRET = "sk-unit-test-0123456789"
 
@@ -60,38 +62,6 @@ JSON = {"content-type": "application/json", "accept": "application/json"}
 )  # fmt: skip
 def test_headers(server: Endpoint, headers: dict[str, str]) -> None:
     assert sent(server)[0] == headers
-
-
-def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    for concurrency, limit in ((2, 8), (8, 8), (9, 9)):
-        server = made(settings=Settings(concurrency=concurrency, timeout_s=50.0))
-        _, session, places = sent(server)
-        assert places == limit
-        timeout = session.timeout
-        assert (timeout.total, timeout.sock_connect, timeout.sock_read) == (None, 30.0, 50.0)
-        assert session.trust_env is False
-    assert sent(made(settings=Settings(timeout_s=5.0)))[1].timeout.sock_connect == 5.0
-    server = made()
-    first, second = sent(server)[1], sent(server)[1]  # in a loop of its own each
-    assert first is not second
-    assert (first.closed, asyncio.run(server.aclose())) == (True, None)
-
-
-def test_a_session_whose_loop_is_gone_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work() -> bool:
-        server = made()
-        session = server.connected()
-        connector: Any = session.connector
-
-        async def close() -> None:
-            raise RuntimeError("Event loop is closed")
-
-        monkeypatch.setattr(session, "close", close)
-        await server.aclose()
-        await connector.close()
-        return session.closed
-
-    assert asyncio.run(work())
 
 
 def test_white_space_around_a_key_is_noted() -> None:
@@ -208,6 +178,28 @@ def test_the_environment_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path:
     netrc.write_text("nonsense")
     server = made("https://h.example/v1")
     assert (sent(server)[0], server._proxy) == (JSON, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("models", {"data": ["[hidden]"]}), ("gone", None), ("moved", None), ("odd", None)]
+)
+def test_what_a_get_finds(path: str, found: Any) -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if request.path == "/v1/models":
+            return web.json_response({"data": [SECRET]})
+        if request.path == "/v1/moved":
+            raise web.HTTPFound("/v1/models")
+        return web.json_response({"data": []}, status=404) if request.path == "/v1/gone" else web.Response(text="{")
+
+    async def work() -> Any:
+        async with serving(handler) as url:
+            server = made(url, SECRET)
+            try:
+                return await server.get(path)
+            finally:
+                await server.aclose()
+
+    assert asyncio.run(work()) == found
 
 
 # ------------------------------------------------------------------ what was meant

@@ -78,40 +78,6 @@ def test_unknown_providers_name_what_exists():
 
 
 LOCAL, RUN = "http://localhost:8000/v1", {"base_url": "http://user/v1", "served": {"vllm:m": "http://run/v1"}}
-OF_FC = {"models": {"vllm:m@fc": {"api": "responses"}}}
-
-
-@pytest.mark.parametrize(
-    ("spec", "settings", "url", "api", "reasoning"),
-    [
-        ("vllm:m", {}, LOCAL, "chat", "reference"), ("sglang:m", {}, "http://localhost:30000/v1", "chat", "reference"),
-        ("ollama:m:8b", {}, "http://localhost:11434/v1", "chat", "reference"),
-        ("openai:m", {}, "https://api.openai.com/v1", "responses", "reference"),
-        ("openai:m", {"base_url": "http://h:1/v1/"}, "http://h:1/v1", "chat", "reference"),
-        ("anthropic:m", {"base_url": "http://h", "reasoning": "drop"}, "http://h/v1", "anthropic", "drop"),
-        ("anthropic:m", {"base_url": "http://h/"}, "http://h/v1", "anthropic", "reference"),
-        ("anthropic:m", {"base_url": "http://h/v2/"}, "http://h/v2", "anthropic", "reference"),
-        ("vllm:m", {"base_url": "http://h"}, "http://h", "chat", "reference"),
-        ("vllm:m", {"api": "chat", "reasoning": "keep"}, LOCAL, "chat", "keep"),
-        ("vllm:m", {"api": "responses", "reasoning": "keep"}, LOCAL, "responses", "keep"),
-        # a server of the run goes before what the user says
-        *((f"vllm:m{mode}", RUN, "http://run/v1", "chat", "reference") for mode in ("", "@prompt")),
-        ("vllm:n", RUN, "http://user/v1", "chat", "reference"),
-        # settings of one model
-        ("vllm:m@fc", OF_FC, LOCAL, "responses", "reference"), ("vllm:m@prompt", OF_FC, LOCAL, "chat", "reference"),
-        ("vllm:m", OF_FC, LOCAL, "chat", "reference"),
-        ("vllm:m", {"models": {"vllm:m@prompt": {"api": "responses"}}, "mode": "prompt"}, LOCAL, "responses",
-         "reference"),
-    ],
-)  # fmt: skip
-def test_where_and_how_a_model_is_asked(spec, settings, url, api, reasoning, monkeypatch):
-    variable = f"{spec.partition(':')[0].upper()}_BASE_URL"
-    monkeypatch.delenv(variable, raising=False)
-    model = create_model(spec, Settings(**settings))
-    assert (model.server.url, model.api.name, model.api.reasoning) == (url, api, reasoning)
-    monkeypatch.setenv(variable, "http://from-env:2/v1")
-    asked = create_model(spec, Settings(**settings)).server.url
-    assert asked == (url if "base_url" in settings else "http://from-env:2/v1")
 
 
 def test_a_decoder_nobody_can_tell(monkeypatch):
@@ -173,23 +139,6 @@ class Many:
 MANY = Many()
 
 
-@pytest.mark.parametrize(
-    ("offered", "found"),
-    [("parrot litellm", {"parrot": "parrot", "known": "litellm"}), ("parrot", {"parrot": "parrot"}),
-     ("litellm", {"parrot": "litellm", "known": "litellm", "litellm": "litellm"})],
-)  # fmt: skip
-def test_who_offers_a_provider(monkeypatch, offered, found):
-    values = {"parrot": f"{__name__}:make_parrot", "litellm": f"{__name__}:MANY"}
-    points = {name: EntryPoint(name, values[name], "pytest_bfcl.models") for name in offered.split()}
-    monkeypatch.setattr(entry_points, "offered", lambda kind: points if kind == "models" else {})
-    for name in ("parrot", "known", "other"):
-        point = registry._offering(name)
-        assert (point and point.name) == found.get(name)
-    listed = {info.name: info for info in list_providers()}
-    assert ("known" in listed) is ("litellm" in found.values())
-    assert "litellm" not in listed or listed["known"].needs == ("KNOWN_KEY",)
-
-
 def test_creating_models_imports_nothing_heavy():
     import subprocess
     import sys
@@ -229,22 +178,6 @@ def test_stores_keys_and_versions(monkeypatch):
     monkeypatch.setattr(entry_points, "require", lambda *asked: lambda *about: asked[:2])
     made = registry._api(parse_spec("vllm:m"), Settings(api="completions"), LOCAL, "prompt")
     assert made == ("apis", "completions")
-
-
-@pytest.mark.parametrize(
-    ("mode", "asked", "settings", "chosen"),
-    [
-        ("@fc", "prompt", "prompt", "fc"),
-        ("", "prompt", "fc", "prompt"),
-        ("", None, "prompt", "prompt"),
-        ("", None, "auto", "fc"),
-    ],
-)
-def test_who_says_the_mode(mode, asked, settings, chosen):
-    for provider in ("oracle:", "adversary:idle", "openai:m"):
-        model = create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked)
-        assert (model.mode, model.spec) == (chosen, f"{provider}@{chosen}")
-        assert provider == "adversary:idle" or model.underscore_names is (chosen == "fc")
 
 
 def test_lists_of_providers():

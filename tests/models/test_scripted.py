@@ -86,16 +86,6 @@ def test_faults_pass_or_last(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_scripted_key_refusal_opens_the_breaker(tmp_path):
-    model = scripted(tmp_path, {"a_1": {"error": "auth", "message": "bad key"}, "*": "fine"})
-    with pytest.raises(AdapterError):
-        ask(model, "a_1")
-    with pytest.raises(AdapterError) as caught:
-        ask(model, "a_2")
-    assert caught.value.kind == "circuit_open"
-    assert "bad key" in stop_reason(model)
-
-
 def test_lines(tmp_path):
     model = scripted(tmp_path, [{"id": "a_1", "reply": "x"}, {"id": "a_2", "output": "y"}], "s.jsonl")
     assert (ask(model, "a_1").text, ask(model, "a_2").text) == ("x", "y")

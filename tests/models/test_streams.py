@@ -14,7 +14,7 @@ from pytest_bfcl.models import streams
 from pytest_bfcl.models.anthropic import MessagesJoiner
 from pytest_bfcl.models.chat import Chat, ChatJoiner
 from pytest_bfcl.models.responses import ResponsesJoiner
-from pytest_bfcl.models.streams import EventReader, StreamEnd
+from pytest_bfcl.models.streams import EventReader
 from tests.models.asking import KEY, ask, failing
 from tests.models.loopback import WEATHER, Prompted, request
 
@@ -153,6 +153,16 @@ def test_pieces_of_messages(deltas, message, started):
     assert (found, calls, began) == (message, [], started)
 
 
+def test_fields_of_calls_are_kept():
+    pieces = [{"index": 0, "id": "a", "type": "function", "extra": {"a": 1}, "x": None, "y": 1, "z": {"a": 1}},
+              {"index": 0, "extra": {"b": 2}, "y": {"c": 3}, "z": 3, "function": {"name": "f"}}]  # fmt: skip
+    joiner = ChatJoiner()
+    joiner.add(chunk({"tool_calls": pieces}, "tool_calls"))
+    assert joiner.body()["choices"][0]["message"]["tool_calls"] == [
+        {"id": "a", "type": "function", "function": {"name": "f"}, "extra": {"a": 1, "b": 2}, "y": {"c": 3}, "z": 3}
+    ]
+
+
 def test_a_whole_message_as_one_chunk():
     joiner = ChatJoiner()
     joiner.add({"choices": [{"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"}]})
@@ -244,31 +254,6 @@ def test_streams_and_events_have_limits(monkeypatch, stream, event, data, refuse
     monkeypatch.setattr(streams, "EVENT_LIMIT", event)
     with pytest.raises(AdapterError, match="longer than") if refused else nullcontext():
         EventReader(Kept()).feed(data)
-
-
-@pytest.mark.parametrize(
-    ("events", "over", "body"),
-    [
-        ([{"id": "1", "model": "m", "usage": None}, {"choices": [{"finish_reason": "stop"}], "usage": {"a": 1}}], False,
-         {"id": "1", "model": "m", "usage": {"a": 1}, "choices": [{"finish_reason": "stop", "message": 1}]}),
-        ([{"choices": [{"index": 1, "finish_reason": "stop"}, "text", {"index": 0, "error": "e"}]}], False,
-         {"usage": None, "choices": [{"error": "e", "message": 1}]}),
-        ([{"choices": "none"}, {"other": 1}], True, {"other": 1, "usage": None, "choices": [{"message": 1}]}),
-        ([{"choices": [{"finish_reason": "stop"}]}, {"choices": [{"finish_reason": None}]}], False,
-         {"usage": None, "choices": [{"finish_reason": "stop", "message": 1}]}),
-        ([{"choices": [{"content_filter_results": {"hate": {"filtered": True}}}]}, {"choices": []}], True,
-         {"usage": None, "choices": [{"content_filter_results": {"any": {"filtered": True}}, "message": 1}]}),
-        ([{"choices": [{"native_finish_reason": "failed"}]},
-          {"choices": [{"native_finish_reason": "aborted", "finish_reason": "stop"}]}], False,
-         {"error": "failed", "usage": None,
-          "choices": [{"native_finish_reason": "aborted", "finish_reason": "stop", "message": 1}]}),
-    ],
-)  # fmt: skip
-def test_what_stands_around_the_pieces(events, over, body):
-    end = StreamEnd()
-    for event in events:
-        end.choices(event)
-    assert end.body({"message": 1}, over=over) == body
 
 
 def item_done(place, **fields):
