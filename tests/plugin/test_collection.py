@@ -15,24 +15,6 @@ def ids(result: pytest.RunResult) -> list[str]:
     return [line for line in result.outlines if "::" in line and " " not in line]
 
 
-@pytest.mark.parametrize(
-    ("args", "count"),
-    [
-        (("-m", "non_live and not irrelevance", "--strict-markers"), 6),
-        (("-m", "prompt"), 0),
-        (("-k", "simple_python_1 or irrelevance"), 3),
-        (("--bfcl-categories", "live,multiple"), 5),
-        (("--bfcl-sample", "5"), 5),
-        (("--bfcl-shard", "3/3"), 3),
-        (("../bfcl/multiple.jsonl", "bfcl/live_simple.jsonl::live_simple_1-1-0"), 3),
-        (("bench/multiple.jsonl::multiple_1",), 1),
-        (("--deselect", "bfcl/simple_python.jsonl"), 7),
-    ],
-)
-def test_selecting(project: Project, args: tuple[str, ...], count: int) -> None:
-    assert len(ids(project.run("--collect-only", "-q", *args, out=None))) == count
-
-
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "no_function": ({"function": []}, "function: no function is offered*"),
     "unknown_function": (
@@ -91,32 +73,4 @@ def test_without_other_plugins(project: Project, without: str) -> None:
     assert [record["outcome"] for record in project.records()] == ["failed", "passed"]
 
 
-def test_unscored_categories_only_when_named(project: Project) -> None:
-    everything = ids(project.run("--co", "-q", data="bundled", out=None))
-    assert not [nodeid for nodeid in everything if "format_sensitivity" in nodeid]
-    asked = ids(project.run("--co", "-q", "-m", "format_sensitivity", data="bundled", out=None))
-    assert asked
-    assert all(nodeid.startswith("bfcl/format_sensitivity.jsonl::format_sensitivity_") for nodeid in asked)
-    result = project.run(asked[3], data="bundled", model="oracle:@prompt")
-    result.assert_outcomes(passed=1)
-    skipped = project.run(asked[3], data="bundled", model="oracle:@fc", out="fc")
-    skipped.assert_outcomes(skipped=1)
-    skipped.stdout.fnmatch_lines(["bfcl: 1 entry skipped: *@prompt"])
-    assert project.records("fc")[0]["outcome"] == "skipped"
-
-
 ONE = ("-m", "simple_python", "-p", "cacheprovider")
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_a_rerun_of_failures_is_no_score(project: Project, workers: tuple[str, ...]) -> None:
-    project.fail("simple_python_0", "simple_python_2")
-    project.run(*ONE, out="first")
-    result = project.run(*ONE, "--lf", *workers, out="second")
-    result.assert_outcomes(failed=2)
-    told = "a rerun of entries that failed before (--lf): no score: 0 of 2 pass now"
-    assert told in result.outlines
-    assert not any("0/2" in line or "0.0 %" in line for line in result.outlines)
-    overall = next(iter(project.summary("second")["models"].values()))["overall"]
-    assert overall["value"] is None
-    assert "--lf" in overall["why"]

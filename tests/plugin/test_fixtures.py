@@ -184,26 +184,6 @@ def test_an_unrelated_model_fixture_is_named_with_the_way_out(project: Project, 
     project.run("test_net.py", *options, out="other").assert_outcomes(passed=1)
 
 
-def test_a_fixture_that_replaces_the_named_model_is_said(project: Project) -> None:
-    project.pytester.makeconftest(
-        f"""
-    import pytest
-    {ANSWER}
-    @pytest.fixture(scope="session")
-    def model():
-        return answer
-    """
-    )
-    result = project.run("-m", "multiple")
-    result.assert_outcomes(passed=2)
-    said = "bfcl: the fixture model of conftest.py:* answers"
-    result.stdout.fnmatch_lines([  # before the first result, and once more at the end
-        f"{said}, and --model scripted:script.json is not asked; if it is not the model under test, keep *",
-        "bfcl/multiple.jsonl *",
-        f"{said}; --model scripted:script.json only names it in the results",
-    ])  # fmt: skip
-
-
 @pytest.fixture
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
     with asyncio.Runner() as runner:

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.distributed import WORKERS
-
 from .conftest import Project, call, question, write_lines
 
 OUTCOMES = ("pass", "fail", "error", "allowed_error", "skip")
@@ -118,11 +116,3 @@ def test_every_combination_has_the_exit_code_of_the_contract(project: Project, c
 
 def test_two_workers_give_the_same_verdict(project: Project) -> None:
     check_case(project, ON_WORKERS, run_case(project, ON_WORKERS, "-n2"))
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_under_exitfirst_there_is_no_gate_verdict(project: Project, workers: tuple[str, ...]) -> None:
-    case = Case("fail", "met", "finished", "alone")
-    result = run_case(project, case, "-x", *workers)
-    assert result.ret == 1
-    assert project.summary()["gate"]["verdict"] == "none"

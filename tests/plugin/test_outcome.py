@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.cli import main
 from pytest_bfcl.plugin import session_end
 from tests.reporting.samples import packed_pages
 
@@ -91,21 +90,6 @@ def report_of(run: Path) -> dict[str, object]:
     return found | ({"index.html": index.read_bytes()} if index.exists() else {})
 
 
-@pytest.mark.parametrize(
-    "workers", [pytest.param((), id="one process"), pytest.param(("-n", "2"), id="workers", marks=pytest.mark.slow)]
-)
-def test_a_session_writes_what_the_verb_does(project: Project, workers: tuple[str, ...]) -> None:
-    project.fail("simple_python_1", "multiple_0")
-    project.run("--bfcl-concurrency=2", "--bfcl-repeat=2", FULL, *workers).assert_outcomes(passed=18, failed=4)
-    made = report_of(project.path / "run")
-    assert sorted(name for name in made if name.endswith(".html")) == [
-        "index.html", "multiple_0-r2.html", "multiple_0.html", "simple_python_1-r2.html", "simple_python_1.html",
-    ]  # fmt: skip
-    assert len(made) == 23
-    assert main(["export", "report", str(project.path / "run"), "--data", "bench"]) == 0
-    assert report_of(project.path / "run") == made
-
-
 @pytest.mark.parametrize("within_s", [5.0, 0.0])
 def test_an_interrupted_run_has_a_report_unless_it_takes_long(
     project: Project, monkeypatch: pytest.MonkeyPatch, within_s: float
@@ -162,15 +146,3 @@ def test_passed_entries_are_held_small_and_failed_ones_as_they_are(project: Proj
     assert "multiple_1" in passed
     assert passed.endswith("[]")
     assert " call True bfcl/" in passed
-
-
-def test_durations_have_their_numbers_and_reports_that_are_printed_stay(project: Project) -> None:
-    result = project.run("-k", "simple_python_0", "--durations=0", "-vv")
-    times = [
-        line.split()[1] for line in result.outlines if "s setup " in line or "s call " in line or "s teardown" in line
-    ]
-    assert sorted(times) == ["call", "setup", "teardown"]
-    (project.path / "conftest.py").write_text(KEPT)
-    result = project.run("-k", "simple_python_0", "-rA", out="other")
-    assert sum(line.startswith("kept - ") for line in result.outlines) == 2
-    assert any(line.startswith("PASSED ") for line in result.outlines)
