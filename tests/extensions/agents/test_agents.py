@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import itertools
 import json
 from collections.abc import Awaitable, Callable
@@ -14,7 +13,7 @@ import pytest
 import pytest_bfcl
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.agents import AgentEntry, as_agent
-from pytest_bfcl.extensions.agents.episode import mistake_of, unknown_tool_in
+from pytest_bfcl.extensions.agents.episode import mistake_of
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data, run
@@ -124,41 +123,6 @@ def multi_turn(entries):
     return next(each for each in entries.values() if each.category == "multi_turn_base")
 
 
-def test_the_step_limit_ends_an_agent_that_never_stops(entries):
-    entry, answers = multi_turn(entries), []
-
-    def endless(episode):
-        async def play(message):
-            while True:
-                tool = episode.tools[0]
-                required = dict.fromkeys(tool.parameters.get("required", []), "x")
-                answers.append(await tool(**required))
-
-        return play
-
-    (record,) = run([entry], as_agent(endless), settings=Settings(step_limit=4)).records
-    assert record["outcome"] == "failed"
-    assert "force" in record["reason"]
-    assert len(record["output"][0]) == 5
-
-
-@pytest.mark.parametrize("kind", ["sync", "async"])
-def test_what_an_agent_raises_is_an_error_of_the_fixture(entries, kind):
-    def broken(episode):
-        def play(message):
-            raise ValueError("out of luck\nsecond line")
-
-        async def aplay(message):
-            return play(message)
-
-        return play if kind == "sync" else aplay
-
-    (record,) = run([multi_turn(entries)], as_agent(broken)).records
-    assert record["outcome"] == "error"
-    assert record["reason"] == "adapter:fixture"
-    assert "ValueError: out of luck" in record["detail"]["error"]
-
-
 def test_turns_left_out_and_hanging_agents_are_errors(entries):
     async def lazy(episode):
         episode.next_turn()
@@ -189,24 +153,6 @@ def test_tokens_that_are_told_are_counted(entries):
     (record,) = run([entry], as_agent(factory)).records
     for field, each in (("input_tokens", 200), ("output_tokens", 14)):
         assert sum(count or 0 for turn in record[field] for count in turn) == each * len(entry.question)
-
-
-def test_tools_have_name_signature_docstring_and_schema(entries):
-    seen = {}
-
-    async def look(episode):
-        async for _ in episode.turns():
-            seen.update({tool.name: tool for tool in episode.tools})
-
-    run([each for each in entries.values() if each.category == "simple_python"][:1], as_agent(look))
-    tool = next(iter(seen.values()))
-    assert inspect.iscoroutinefunction(tool)
-    signature = inspect.signature(tool)
-    assert set(signature.parameters) == set(tool.parameters["properties"])
-    required = {name for name, each in signature.parameters.items() if each.default is inspect.Parameter.empty}
-    assert required == set(tool.parameters["required"])
-    assert "Args:" in tool.__doc__
-    assert tool.__annotations__["return"] is str
 
 
 def test_specs_that_name_no_agent_are_said(tmp_path, monkeypatch):
@@ -247,18 +193,6 @@ BROKEN = json.JSONDecodeError("Expecting value", "{", 1)
 )  # fmt: skip
 def test_whose_mistake_it_is(raised: BaseException, is_models: bool) -> None:
     assert (mistake_of(raised) is not None) is is_models
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("ModelBehaviorError: Tool fly_high not found in agent agent", "fly_high"),
-        ("E: Unknown tool name: 'fly'. Available: a", "fly"), ("E: max iterations of 3 reached", None),
-        ("E: unknown function", "unknown_tool"),
-    ],
-)  # fmt: skip
-def test_the_tool_that_was_called(text: str, name: str | None) -> None:
-    assert unknown_tool_in(text) == name
 
 
 @pytest.mark.parametrize(

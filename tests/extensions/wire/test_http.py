@@ -190,15 +190,6 @@ def test_the_key_is_sent_and_never_kept() -> None:
     assert "Bearer $WIRE_TEST_KEY" in line
 
 
-def test_redirects_are_answers() -> None:
-    async def away(request: web.Request) -> web.StreamResponse:
-        raise web.HTTPTemporaryRedirect("http://127.0.0.1:9/v1/chat/completions")
-
-    with http(away) as url:
-        outcome = examine_http(url, "chat", ["answers"])["answers"]
-    assert (outcome.state, outcome.why[:8]) == ("broke", "HTTP 307")
-
-
 def test_only_endpoints_of_our_own_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     settings = Settings(base_url="http://user:word@localhost:1/v1?key=abcdef")

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bfcl.extensions.wire.checks import checks_for
 from tests.extensions.wire import planting as p
-from tests.extensions.wire.examining import examine, states
+from tests.extensions.wire.examining import examine
 from tests.extensions.wire.model import Heard, Json
 from tests.extensions.wire.reference import Reference
 
@@ -94,13 +94,3 @@ def together(stages: list[Callable[[Any, Heard], Any]]) -> Callable[[Any, Heard]
         return value
 
     return every
-
-
-def test_all_their_ways_at_once_are_not_blamed() -> None:
-    """Answers and streams changed by everything above that does not exclude another."""
-    kept = [stages for name, stages in UNUSUAL.items() if "content" not in name]
-    stages = {kind: together([each[kind] for each in kept if kind in each]) for kind in ("whole", "chunks")}
-    names = [check.name for check in checks_for("chat") if check.name not in {*LONG, "schemas_generated"}]
-    outcomes = examine(Reference(**stages), "chat", names)
-    assert states(outcomes, "broke") | states(outcomes, "error") == set()
-    assert len(states(outcomes, "held")) > 90
