@@ -31,22 +31,6 @@ class Counting:
         self.closed = True
 
 
-def test_what_is_recorded_is_not_asked_again(tmp_path: Path) -> None:
-    live = Counting()
-    recording = RecordedSearch(tmp_path / "web", live)
-    first = recording.search("a", 5, "wt-wt"), recording.fetch("http://x/", "raw")
-    assert (recording.search("a", 5, "wt-wt"), recording.fetch("http://x/", "raw")) == first
-    assert live.asked == 2
-    recording.search("a", 6, "wt-wt")
-    recording.fetch("http://x/", "markdown")
-    assert live.asked == 4
-    recording.close()
-    assert live.closed
-    replay = RecordedSearch(tmp_path / "web")
-    assert (replay.search("a", 5, "wt-wt"), replay.fetch("http://x/", "raw")) == first
-    replay.close()
-
-
 def test_a_replay_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(AdapterError, match=r"web search: 'b' is not in the recording") as caught:
         RecordedSearch(tmp_path).search("b", 5, "wt-wt")

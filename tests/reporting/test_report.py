@@ -14,7 +14,6 @@ import pytest
 from markupsafe import Markup
 
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import packing, sources
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.reporting.sources import Section
@@ -56,34 +55,6 @@ def listing(run: Path) -> dict[str, Any]:
     )
     assert found
     return dict(json.loads(found.group(1)))
-
-
-def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) -> None:
-    wrong = booking(film="Heat", seats=3)
-    run = make_run(tmp_path / "run", data, {"simple_python_0": wrong, "simple_python_2": wrong})
-    write_report(run, data=data)
-    assert '<a href="simple_python_2.html" id="next"' in page(run, "simple_python_0")
-    assert 'id="previous"' not in page(run, "simple_python_0")
-    assert '<a href="simple_python_0.html" id="previous"' in page(run, "simple_python_2")
-    assert '<a href="../index.html#simple_python_2"' in page(run, "simple_python_2")
-
-
-def test_errors_alike_are_told_once(tmp_path: Path) -> None:
-    simple = [entry(f"simple_python_{number}") for number in range(12)]
-    data = write_data(tmp_path / "bench", {"simple_python": simple})
-    replies = {
-        f"simple_python_{n}": AdapterError("server", f"no room {n} <b>left</b>", advice="wait") for n in range(9)
-    }
-    run = make_run(tmp_path / "run", data, {**replies, "simple_python_9": AdapterError("server", "quite another")})
-    write_report(run, data=data)
-    shown = text((run / "index.html").read_text(encoding="utf-8").partition('<h2 id="cost">')[0])
-    assert "9 entries: no room 0 <b>left</b> wait adapter:server · simple_python_0, simple_python_1, " in shown
-    assert "1 entry: quite another adapter:server · simple_python_9" in shown
-    assert shown.count("no room") == 1
-    content = listing(run)
-    fold = len(content["columns"])
-    assert [row[fold:] for row in content["rows"]] == [[0]] * 9 + [[], [], []]
-    assert content["folds"] == 1
 
 
 def test_questions_come_from_the_data_set_that_was_measured_only(tmp_path: Path, data: DataSet) -> None:
@@ -150,13 +121,6 @@ def test_sections_of_others_stand_in_the_page_and_their_failures_are_said(
     assert "The section broken is not shown: ZeroDivisionError: division by zero." in page
 
 
-def test_a_damaged_line_is_told(tmp_path: Path) -> None:
-    run = stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", "openai:a@fc")])
-    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
-        file.write('{"id": "simple_python_1", "cat\n')
-    assert "1 damaged line of" in text(write_report(run).read_text(encoding="utf-8"))
-
-
 @pytest.mark.parametrize("subs", [[{"reason": "value_error:others"}], [{"call": "first"}], 7])
 def test_details_no_run_writes_do_not_stop_a_report(tmp_path: Path, data: DataSet, subs: object) -> None:
     run = make_run(tmp_path / "run", data, {})
@@ -192,23 +156,6 @@ def test_many_pages_lie_in_several_shards_and_time_may_run_out(tmp_path: Path, m
     assert len(packed_pages(run)) == 10
     with pytest.raises(TimeoutError):
         write_report(run, within_s=0)
-
-
-def test_continuing_a_run_replaces_pages(tmp_path: Path, data: DataSet) -> None:
-    run = make_run(tmp_path / "run", data, {})
-    write_report(run, data=data)
-    with RunDirectory.open(run) as opened:
-        changed = next(iter(opened.records())) | {"outcome": "failed", "tag": "WRONG_ANSWER", "reason": "x:y"}
-    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
-        file.write(json.dumps(changed) + "\n")
-    write_report(run, data=data)
-    assert "x:y" in page(run, changed["id"])
-    assert changed["id"] not in packed_pages(run)
-    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
-        file.write(json.dumps(changed | {"outcome": "passed", "tag": None, "reason": None}) + "\n")
-    write_report(run, data=data)
-    assert not (run / "entries" / f"{changed['id']}.html").exists()
-    assert changed["id"] in packed_pages(run)
 
 
 def test_reasons_lead_to_what_to_do_and_to_the_documentation_of_the_release(

@@ -63,24 +63,6 @@ def test_mistakes(folder: Path, text: str, message: str) -> None:
         select(folder, text)
 
 
-@pytest.mark.parametrize(
-    ("asked", "also", "found"),
-    [
-        ((), (), ["simple_python", "live_simple", "multi_turn_miss_func", "web_search_base", "web_search_no_snippet",
-                  "memory_kv", "memory_vector", "memory_rec_sum"]),
-        ((), ("format_sensitivity",), ["live_simple", "format_sensitivity"]),
-        (("live", "simple_python"), (), ["simple_python", "live_simple"]),
-        (("memory_kv_prereq", "parallel"), (), ["memory_kv_prereq"]),
-    ],
-)  # fmt: skip
-def test_which_categories_run(folder: Path, asked: Any, also: Any, found: list[str]) -> None:
-    """Those that score; format sensitivity and write stages where they are named."""
-    data = open_dataset(folder)
-    names = categories_to_run(data, asked, also)
-    assert names == found if asked or not also else names[-1:] == found[1:]
-    assert [name for name in categories_to_run(data, asked) if name == "format_sensitivity"] == []
-
-
 def test_categories_that_are_not_there_are_told(folder: Path) -> None:
     with pytest.raises(UsageError, match="the data data has none of parallel; it has: simple_python, live_simple"):
         categories_to_run(open_dataset(folder), ["parallel"])
@@ -114,14 +96,6 @@ def test_what_a_selection_chooses(folder: Path) -> None:
     assert len(chosen(folder, categories=["single_turn"], sample=2)) == 2
     assert chosen(folder, categories=["single_turn"], sample=3) == chosen(folder, categories=["single_turn"])
     assert len(chosen(folder, ids=["memory_kv_0-home-0", "simple_python_0"], sample=1)) == 2 + 1, "stages are beside it"
-
-
-def test_broken_entries_are_told_whatever_the_sample_is(tmp_path: Path) -> None:
-    path = tmp_path / "own.jsonl"
-    path.write_text("".join(line(f"e_{n}", **({"possible_answer": 5} if n == 3 else {})) + "\n" for n in range(9)))
-    found = chosen(path, sample=2)
-    assert "e_3" in found
-    assert len(found) == 3
 
 
 def test_a_set_and_files_beside_it_are_one(folder: Path, tmp_path: Path) -> None:
