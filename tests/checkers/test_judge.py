@@ -125,21 +125,6 @@ def test_hostile_arguments_are_a_verdict(arguments: str) -> None:
     assert both.official.outcome == both.corrected.outcome == "failed"
 
 
-def test_an_expected_argument_that_is_not_documented_is_unexpected() -> None:
-    judged = entry([SOUP], [{"serve": {"bowls": [2], "hot": [True]}}])
-    verdict = judge(judged, transcript("[serve(bowls=2, hot=True)]"))
-    assert (verdict.reason, verdict.detail["error"]) == (
-        "simple_function_checker:unexpected_param", "'hot' is not documented"
-    )  # fmt: skip
-    assert judge(judged, transcript("[serve(bowls=2)]"), "corrected").tag is FailureTag.WRONG_ANSWER
-    verdict = judge(entry([SOUP], ANSWER), transcript("[serve(bowls=2, hot=True)]"))
-    assert verdict.detail["error"] == "'hot' is not documented"
-    both = function("serve", bowls="integer", hot_="boolean")
-    assert judge(entry([both], ANSWER), transcript("[serve(bowls=2, hot=True)]")).detail["error"] == (
-        "'hot' is not among the expected arguments"
-    )
-
-
 LOST = '<tool_call>\n{"name": "serve", "arguments": {"bowls": 2}}\n</tool_call>'
 
 

@@ -6,17 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_bfcl.conversation import dialogue as module
 from pytest_bfcl.conversation import engine
 from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.world import World
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
-from pytest_bfcl.runs.journal import Journal
-from pytest_bfcl.runs.result_line import EntryKey
-from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.simulators import CallExecutor
-from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from pytest_bfcl.transcript import Reply, ToolCall
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
 
@@ -134,25 +132,14 @@ class Book:
         self.replies[key] = reply
 
 
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
-@pytest.mark.parametrize("broken", [False, True])
-def test_the_journal_has_the_whole_conversation(tmp_path, mode, broken):
-    """Each message once, in a conversation that was broken off and gone on with too."""
-    entry = shelf_entry(("a", "", "b"), missed={1: ["add_book"]})
-    said = calls(("list_books", "{}")) if mode == "fc" else "[list_books()]"
-    replies = [said, said, "first", "second", "third"]
-    if broken:
-        with pytest.raises(AdapterError), Journal(tmp_path / "journal") as journal:
-            hold(entry, Listed(*replies[:2], AdapterError("timeout", "no answer"), mode=mode), journal=journal)
-        replies = replies[2:]
-    with Journal(tmp_path / "journal", "later" if broken else "main") as journal:
-        transcript = hold(entry, Listed(*replies, mode=mode), journal=journal)
-    key = EntryKey(transcript.model, mode, entry.id)
-    found = Transcripts(tmp_path).load(key, transcript.started_at)
-    assert found["messages"] == transcript.messages
-    assert [f["name"] for f in found["functions"]] == (["list_books", "add_book"] if mode == "fc" else [])
-    whole = b"".join(path.read_bytes() for path in (tmp_path / "journal").iterdir())
-    assert [whole.count(f'"{word}"'.encode()) for word in ("first", "second", "third")] == [1, 1, 1]
+def test_the_journal_answers_what_was_asked_before():
+    journal = Book()
+    replies = [calls(("list_books", "{}")), "first done", "second done"]
+    whole = hold(shelf_entry(("a", "b")), Listed(*replies), journal=journal)
+    again = Listed()
+    assert hold(shelf_entry(("a", "b")), again, journal=journal).messages == whole.messages
+    assert again.requests == []
+    assert [(key.turn, key.step) for key in journal.replies] == [(0, 0), (0, 1), (1, 0)]
 
 
 def test_hostile_calls_execute_nothing():
@@ -206,6 +193,21 @@ def test_places_of_requests_and_ids_of_calls_that_have_none(rules, queries):
     ids = [call["id"] for message in dialogue.messages for call in message.get("tool_calls", ())]
     assert ids == ["call_0_0_0", "call_0_0_1", "call_1_0_0", "call_1_0_1"]
     assert (dialogue.called, dialogue.ended) == (4, True)
+
+
+def test_what_is_heard_is_counted_and_bounded(monkeypatch):
+    dialogue = opened(shelf_entry())
+    told(dialogue, Reply("ab", calls(("list_books", "{} ")).tool_calls, reasoning="cde"))
+    heard = len("ab") + len("cde") + len("list_books") + len("{} ") + len("['Ulysses']")
+    assert (dialogue.heard, dialogue.too_long) == (heard, False)
+    told(dialogue, Reply(None))
+    assert dialogue.heard == heard
+    model = Listed(calls(("list_books", "{}")), calls(("list_books", "{}")))
+    for limit, asked in ((len("list_books") + 2 + len("['Ulysses']"), 2), (len("list_books") + 2, 1)):
+        monkeypatch.setattr(module, "HISTORY_LIMIT", limit)
+        model = Listed(calls(("list_books", "{}")), calls(("list_books", "{}")), "done")
+        transcript = hold(shelf_entry(), model)
+        assert (len(model.requests), transcript.steps[-1].reply.problem) == (asked, "context_overflow")
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
@@ -280,15 +282,6 @@ def test_services_are_made_for_one_conversation_where_none_are_given(monkeypatch
     entry = area_entry(id="exec_simple_0", category="exec_simple")
     assert hold(entry, Listed("x", mode="prompt"), on_reply=lambda request, reply: heard.append(reply)).steps
     assert (log, len(heard)) == (["required", 1, "closed"], 1)
-
-
-@pytest.mark.parametrize("recorded", [True, False])
-def test_a_model_with_a_stored_conversation_is_not_asked(recorded):
-    model = Listed("asked")
-    stored = Transcript("multi_turn_base_900", "multi_turn_base", turns=[Turn(steps=[Step(Reply("stored"))])])
-    model.transcript_for = lambda entry, repeat: stored if recorded else None
-    assert hold(shelf_entry(), model).steps[0].reply.text == ("stored" if recorded else "asked")
-    assert bool(model.requests) is not recorded
 
 
 def test_errors_bring_what_was_answered():

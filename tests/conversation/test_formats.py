@@ -72,6 +72,30 @@ def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label(mode: Any, s
     assert [len(request.functions) for request in model.requests] == [2, 2, 2]
 
 
+FAMILY, NATIVE = Family(thinking="r1"), Family(native=True)
+
+
+@pytest.mark.parametrize(
+    ("family", "mode", "settings", "speech"),
+    [
+        (None, "fc", {}, Speech(None, None, "auto", "served")),
+        (None, "fc", {"decoder": "hermes", "think": "none"}, Speech(None, "hermes", "none", "served")),
+        (None, "fc", {"rules": "corrected"}, Speech(None, None, "auto", "served", True)),
+        (FAMILY, "fc", {}, Speech(FAMILY, "hermes", "auto", "r1")),
+        (FAMILY, "prompt", {"decoder": "auto"}, Speech(FAMILY, "hermes", "auto", "r1")),
+        (FAMILY, "fc", {"decoder": "kimi", "rules": "corrected"}, Speech(FAMILY, "kimi", "auto", "r1", True)),
+        (NATIVE, "fc", {}, Speech(NATIVE, "hermes")), (NATIVE, "prompt", {}, Speech(NATIVE, None)),
+    ],
+)  # fmt: skip
+def test_what_is_particular_about_replies(family: Any, mode: Any, settings: Any, speech: Speech) -> None:
+    model = Listed(mode=mode)
+    if family is not None:
+        model.family = family  # type: ignore[attr-defined]
+    found = Speech.of(model, Settings(**settings))  # type: ignore[arg-type]
+    assert found == speech
+    assert found.plain is (family is FAMILY)
+
+
 def test_calls_left_in_texts_go_back_as_calls() -> None:
     speech = Speech(decoder="hermes")
     text = Reply(f"<tool_call>\n{ADD}\n</tool_call>")

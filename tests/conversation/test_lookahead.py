@@ -3,7 +3,6 @@
 import asyncio
 import random
 import time
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,25 +161,6 @@ def test_a_failed_write_stage_is_no_failure_of_the_model_at_the_question(error, 
     assert getattr(caught.value, "status", None) == getattr(error, "status", None)
 
 
-def test_on_demand():
-    async def work(ahead):
-        for _ in range(2):
-            assert (await ahead.transcript(Job("later", None, ("w",)))).entry_id == "later"
-
-    _, held = held_in(work, [*jobs(2), Job("w")])
-    assert Counter(held.started) == {0: 1, 1: 1, "w": 1, "later": 2}
-    assert held.started.index("w") < held.started.index("later")
-
-
-def test_jobs_that_wait_for_each_other_are_asked_for_in_vain():
-    async def work(ahead):
-        promise = ahead.ask(Job("a"))
-        await settled()
-        return promise.done()
-
-    assert held_in(work, [Job("a", None, ("b",)), Job("b", None, ("a",))])[0] is False
-
-
 def test_a_loop_that_stands_still_starts_what_is_asked_for_when_it_goes_on():
     held, loop = Held(), asyncio.new_event_loop()
     ahead = LookAhead(held, concurrency=1, window=1)
@@ -263,28 +243,6 @@ def test_the_order_is_what_it_was(seed: int, concurrency: int, window: int | Non
 
     asyncio.run(main())
     assert " ".join(order) == ORDERS[seed, concurrency, window]
-
-
-def test_callers_that_run_the_loop_ask_and_take():
-    async def work(ahead):
-        promise = ahead.ask(Job("a"))
-        assert ahead.take("a") is None  # not over yet
-        assert (in_flight(ahead), held_ready(ahead)) == (1, 0)
-        await asyncio.wait([promise])
-        assert held_ready(ahead) == 1
-        assert ahead.take("a").entry_id == "a"
-        assert ahead.take("a") is ahead.take("nobody") is ahead.take("b") is None
-        await asyncio.wait([ahead.ask(Job("bad"))])
-        with pytest.raises(AdapterError, match="gone"):
-            ahead.take("bad")
-        assert held_ready(ahead) == 1  # b, which nobody asked for
-        ahead.discard("b")
-        assert held_ready(ahead) == 0
-
-    plan = [Job("a"), Job("b"), Job("bad")]
-    assert held_in(work, plan, failing={"bad": AdapterError("server", "gone")}, concurrency=1)[1].started == [
-        "a", "b", "bad"
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("drain_s", "ended"), [(0.0, []), (0.2, [0])])

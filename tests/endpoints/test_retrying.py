@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import nullcontext
 
 import pytest
 
@@ -298,41 +297,6 @@ def test_a_suspicion_is_examined(found, passing, wished, is_open, reason, advice
     assert (asking.breaker.open, asking.breaker.reason, asking.breaker.suspicion) == (is_open, reason, None)
     assert asking.breaker.advice == advice
     assert asking.breaker.answered is (found is HELLO and not is_open)
-
-
-@pytest.mark.parametrize(("blocked", "late"), [(0.0, True), (0.3, False)])
-def test_the_stopwatch_counts_running_time_only(blocked: float, late: bool) -> None:
-    """What the loop did not run, a debugger's pause for one, is not the provider's."""
-
-    async def work() -> float:
-        watch = Stopwatch(0.1, tick_s=0.01)
-        with pytest.raises(TimeoutError) if late else nullcontext():
-            async with watch.limit():
-                time.sleep(blocked)
-                await asyncio.sleep(5 if late else 0.02)
-        return watch.stalled_s
-
-    assert (run(work()) > 0.2) is not late
-
-
-@pytest.mark.parametrize(("passing", "asked"), [(True, 0), (False, 1)])
-def test_whose_error_waits_for_the_examination(passing: bool, asked: int) -> None:
-    """An error that made the endpoint suspicious comes when that is decided; passing trouble holds up the next one."""
-    questions = []
-
-    async def probe() -> Reply:
-        questions.append(1)
-        return Reply("hello")
-
-    asking = Caller(Settings(), "here", RetryPolicy(0), probe=probe)
-
-    async def attempt() -> Reply:
-        asking.breaker.suspicion = Suspicion(BAD, "fails", passing)
-        raise BAD
-
-    with pytest.raises(AdapterError):
-        run(asking.call(attempt))
-    assert len(questions) == asked
 
 
 def test_closing_ends_an_examination() -> None:

@@ -12,8 +12,7 @@ from pytest_bfcl import run
 from pytest_bfcl.runs import fields
 from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.result_line import ReplayLine, ResultLine, result_line_schema
-from pytest_bfcl.runs.summary_types import problem_of_run, problem_of_summary
-from pytest_bfcl.scoring.summary import summarise
+from pytest_bfcl.runs.summary_types import problem_of_run
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint, single
 
@@ -169,19 +168,3 @@ def test_every_line_satisfies_it(lines: list[dict[str, Any]]) -> None:
 def test_the_facts_of_a_run(changes: dict[str, Any], problem: str | None) -> None:
     found = problem_of_run({**fingerprint().to_dict(), **changes})
     assert found is None if problem is None else str(found).startswith(problem)
-
-
-@pytest.mark.parametrize(
-    ("interval", "fits"),
-    [
-        ([0.1, 0.9], True), (None, True), ([0.1], False), ([0.1, 0.5, 0.9], False), ([0.1, 1.1], False),
-        ([-0.1, 0.9], False),
-    ],
-)  # fmt: skip
-def test_an_interval_is_two_shares(lines: list[dict[str, Any]], interval: list[float] | None, fits: bool) -> None:
-    summary: Any = summarise(lines[:3], fingerprint=fingerprint().to_dict())  # type: ignore[arg-type]
-    assert problem_of_summary(summary) is None
-    for model in summary["models"].values():
-        for found in model["categories"].values():
-            found["interval95"] = interval
-    assert (problem_of_summary(summary) is None) is fits

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs import results
 from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import DamagedLine, json_line, plain
@@ -15,38 +13,10 @@ from pytest_bfcl.runs.results import (
     ResultsFile,
     conversation_fields,
     read_results,
-    result_record,
     written,
 )
 from pytest_bfcl.transcript import Call, OtherReading, Reply, Served, Step, ToolCall, Transcript, Turn
-from tests.runs.samples import SPEC, conversation, single
-
-
-def test_a_conversation_is_nested_turn_by_turn() -> None:
-    entry, transcript = conversation()
-    record = result_record(entry, transcript, Verdict.passed(), Verdict.passed(), worker="gw1", extra={"steps": [2]})
-    about = {name: record.pop(name) for name in ("category", "outcome", "worker", "extra", "cost_usd")}  # type: ignore[misc]
-    assert about == {"category": "multi_turn_base", "outcome": "passed", "worker": "gw1", "cost_usd": None,
-                     "extra": {"classes": ["GorillaFileSystem"], "steps": [2]}}  # fmt: skip
-    assert record == {
-        "id": "multi_turn_base_7", "model": SPEC, "mode": "fc", "repeat": 1, "tag": None, "reason": None, "detail": {},
-        "corrected_outcome": "passed", "corrected_reason": None, "corrected_rules": [], "rules": "official",
-        "output": [[[{"name": "ls", "arguments": "{}"}], "Empty."], ["Welcome."]], "calls": [[["ls()"], None], [None]],
-        "underscore_names": False, "tool_results": [[['{"files": []}'], []], [[]]], "reasoning": [["hm", None], [None]],
-        "input_tokens": [[9, 12], [15]], "output_tokens": [[2, 1], [1]], "latency_s": [[1.0, 0.25], [0.5]],
-        "finish_reasons": None, "attempts": [[1, 1], [1]], "problems": [[None, None], ["length"]], "forced_quit": True,
-        "started_at": None, "duration_s": None,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("category", "hops", "told"),
-    [("web_search_base", 3, {"hops": 3}), ("web_search_base", None, {}), ("simple_python", 3, {})],
-)
-def test_hops_are_those_of_web_searches(category: str, hops: int | None, told: dict[str, int]) -> None:
-    entry = Entry(id=f"{category}_1", category=category, question=[[]], num_hops=hops)
-    line = result_record(entry, Transcript(entry.id, category, SPEC, "fc"), Verdict.passed(), Verdict.passed())
-    assert line["extra"] == told
+from tests.runs.samples import SPEC, single
 
 
 def test_a_detail_of_words_is_no_result() -> None:

@@ -84,24 +84,6 @@ def test_every_word_is_written_once_and_comes_back_in_order(tmp_path: Path) -> N
     assert Transcripts(tmp_path / "bare").load(KEY) is None, "the reply alone was stored"
 
 
-def test_a_resumed_conversation_is_one(tmp_path: Path) -> None:
-    """Its first part lies in a file that sorts behind."""
-    first = Held(Journal(tmp_path / "journal", "main"))
-    first.step(0, 0, [ASKED], CALL)
-    first.step(0, 1, [RESULT], Reply("Lost"))
-    first.step(1, 0, [ASKED], Reply("too"))
-    second = Held(Journal(tmp_path / "journal", "gw0"), "2026-01-02T10:00:00.000Z")
-    second.step(0, 0, [ASKED], CALL, live=False)
-    second.step(0, 1, [RESULT], Reply("Lost"), live=False)
-    second.step(1, 0, [ASKED], DONE)
-    assert lines(tmp_path)[0]["messages"] == [ASKED, {"reply": 0}, RESULT, {"reply": 1}, ASKED]
-    assert Transcripts(tmp_path).load(KEY) == {"messages": second.messages, "functions": TOOLS}
-    # The line of the first part shows the first part.
-    found = Transcripts(tmp_path).load(KEY, "2026-01-01T10:00:00.000Z")
-    assert found is not None
-    assert found["messages"] == first.messages
-
-
 def spoilt(place: int, **fields: Any) -> Any:
     def spoil(journal: Path) -> None:
         kept = [json.loads(line) for line in journal.read_text().splitlines()]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from pytest_bfcl.models import parse_spec
@@ -56,29 +54,3 @@ def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert gate.stop_reason() == contender.stop_reason()
     contender.ended = "the run is ending"
     assert gate.stop_reason() == "the run is ending"
-
-
-def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owner() -> None:
-    contender = of("fixture:mine", Settings(price=Price(1.0, 1.0)))
-    model, brief = Answering("mine:lent"), Answering("mine:brief")
-    once = contender.lent(brief, kept=False)
-    assert contender.identity.model == "fixture:mine@fc"
-    lent = contender.lent(model)
-    assert contender.lent(model) is lent
-    assert (lent.price, lent.budget, lent.users_trouble) == (contender.price, contender.budget, contender.users_trouble)
-    assert contender.identity == ("mine:lent", "fc")
-    assert lent.model is model
-    assert once is not lent
-    assert lent.has_made(model)
-    assert not contender.has_made(model)
-    asyncio.run(lent.aclose())
-    asyncio.run(contender.aclose())
-    assert (model.closed, brief.closed) == (0, 0)
-    own = Answering()
-    given = Contender.of_adapter(own, KEPT)
-    assert not given.has_adapter
-    assert given.model is own
-    assert given.has_adapter
-    asyncio.run(given.aclose())
-    assert own.closed == 1
-    assert not given.has_adapter

@@ -58,6 +58,24 @@ def test_a_run_directory_is_continued(tmp_path: Path) -> None:
 
 
 SPLIT = {"name": "half", "sha256": "e" * 64, "part": "test", "ids": ["simple_python_1"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        ({"categories": ["live"]}, ""),
+        ({"categories": ["python"]}, "012345"),
+        ({"ids": ["simple_python_1", "simple_python_4"]}, "14"),
+        ({"settings": Settings(split=SPLIT)}, "1"),
+    ],
+)
+def test_of_given_entries_those_that_are_selected_run(options: dict[str, Any], chosen: str) -> None:
+    told: list[Any] = []
+    found = run(ENTRIES, Answering(), progress=told.append, **options)
+    assert sorted(line["id"] for line in found.records) == [f"simple_python_{n}" for n in chosen]
+    assert sorted(line["id"] for line in told) == sorted(line["id"] for line in found.records)
+
+
 SPLIT["data"] = {"name": "bundled", "version": "", "sha256": open_data("bundled").sha256}
 
 

@@ -119,15 +119,6 @@ def test_what_failed_is_no_proof(tmp_path: Path, server: Server, why: str) -> No
         proved(written(tmp_path))
 
 
-def test_an_entry_is_proved_again_after_a_change_of_its_simulators(
-    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for digest in "ab":
-        monkeypatch.setattr(proof, "source_digests", lambda names, digest=digest: {"Cart": digest})
-        told = proved(written(tmp_path))
-    assert told[0] == "kept is proved again: changed the simulator Cart"
-
-
 def test_an_adversary_that_may_pass_does_not_play(tmp_path: Path) -> None:
     (given,) = {*to_be_played(open_data(str(written(tmp_path))).entry("kept"), Settings())} & {"idle"}
     allowing = open_data(str(written(tmp_path, allows={given: "why not"}))).entry("kept")

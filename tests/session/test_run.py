@@ -95,6 +95,21 @@ def numbers(run: Run) -> Any:
     return summary_of(run)["models"][MODEL]["categories"]["simple_python"]
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_run_in_memory_and_one_on_disk_come_to_the_same(tmp_path: Path, kept: bool) -> None:
+    told: list[str] = []
+    run = run_at(tmp_path / "run" if kept else None, fail_under=["simple_python=50"])
+    run.listeners.append(lambda record, text: told.append(record["id"]))
+    filled(run, *(line(name, passed=name != IDS[0]) for name in IDS))
+    result = run.result(None, run.exit_code(run.stored_code))
+    assert told == IDS
+    assert len(run._held) == (0 if kept else 4), "stored lines are not held, too"
+    assert result.counts == {"simple_python": (3, 4)}
+    assert result.summary["gate"]["verdict"] == "passed"
+    assert (result.exit_code, run.stored_code, result.fingerprint.state) == (0, 1, "finished")
+    assert (result.path is not None) == kept == (tmp_path / "run" / "summary.json").is_file()
+
+
 def test_what_only_errors_came_of_is_stopped_and_judged_by_no_gate(tmp_path: Path) -> None:
     run = filled(run_at(tmp_path, fail_under=["simple_python=1"]), *map(failed_request, IDS))
     assert run.fingerprint().state == "stopped:no request got an answer"
@@ -109,15 +124,6 @@ def test_what_only_errors_came_of_is_stopped_and_judged_by_no_gate(tmp_path: Pat
     assert filled(run_at(None), unusable).unanswered() is None, "nothing was sent for it, so no endpoint failed"
 
 
-def test_the_mode_that_auto_came_to_is_written_down(tmp_path: Path) -> None:
-    run = filled(run_at(tmp_path), *(line(name, model="oracle:@prompt", mode="prompt") for name in IDS))
-    (model,) = RunDirectory.open(tmp_path).fingerprint.models
-    assert (model.model, model.mode) == ("oracle:@prompt", "prompt")
-    assert run.notes == ["mode auto came to prompt: results are oracle:@prompt"]
-    fixed = filled(run_at(None, settings=Settings(mode="fc")), line(IDS[0]))
-    assert fixed.notes == []
-
-
 def test_money_and_skips_are_counted() -> None:
     run, free = run_at(None, settings=Settings(budget_usd=1.0)), run_at(None)
     for each in (run, free):
@@ -128,6 +134,17 @@ def test_money_and_skips_are_counted() -> None:
     run.take(line(IDS[2], passed=False))
     assert run.skips == {"not here": 1}
     assert run.counts == {"passed": 1, "skipped": 1, "failed": 1}
+
+
+def test_refusals_come_before_the_first_line(tmp_path: Path) -> None:
+    run = run_at(tmp_path, fail_under=["live=1"])
+    with pytest.raises(UsageError, match="cannot be met, nothing was sent"):
+        run.refuse_unreachable(dict.fromkeys(IDS, "simple_python"), lambda category: None)
+    assert not (tmp_path / "run.json").exists()
+    filled(run_at(tmp_path), *map(line, IDS))
+    with pytest.raises(UsageError, match="it measured something else"):
+        run_at(tmp_path, settings=Settings(temperature=1.0)).refuse_other()
+    assert run_at(None, settings=Settings(sinks=("nosuch",)), writes=False).on_answer is None, "a worker has no sinks"
 
 
 def test_the_summary_is_ready_with_the_last_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,15 +282,3 @@ def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Pa
     assert (again.planned, again.fingerprint().planned) == (4, 4)
     again.release()
     assert (run_at(None).is_part, run_at(None).planned) == (False, 0)
-
-
-def test_a_switch_is_written_down_at_once(tmp_path: Path) -> None:
-    run = run_at(tmp_path / "run", model="oracle:")
-    run.switched(run.contenders[0])
-    run.plan([], 2)
-    run.open()
-    run.contenders[0].settle("prompt")
-    run.switched(run.contenders[0])
-    assert [each.mode for each in RunDirectory.open(tmp_path / "run").fingerprint.models] == ["prompt"]
-    run.release()
-    assert run_at(None).on_answer is None

@@ -176,22 +176,6 @@ def test_conversations_need_no_plan(data: DataSet) -> None:
     assert (taken, transcript.entry_id, line["id"], asked.entry_id) == (None, *(f"simple_python_{n}" for n in range(3)))
 
 
-@pytest.mark.parametrize("specs", [["replay:a"], ["replay:a", "oracle:@fc"], ["replay:a", "replay:b"]])
-def test_a_category_runs_if_one_model_can_run_it(specs: list[str], tmp_path: Path) -> None:
-    for name, entry_id in (("a", "parallel_1"), ("b", "multiple_1")):
-        line = {"id": entry_id, "output": "[f()]", "mode": "prompt"}
-        (tmp_path / name).write_text(json.dumps(line) + "\n", encoding="utf-8")
-    texts = [text.replace("replay:", f"replay:{tmp_path}/") for text in specs]
-    bundled = open_data("bundled")
-    contenders = [Contender.of_spec(parse_spec(text), SETTINGS, data=bundled) for text in texts]
-    runner = Runner(bundled, contenders, SETTINGS)
-    for category in ("parallel", "multiple", "irrelevance"):
-        each = [runner.skip_reason(category, bundled, contender) for contender in contenders]
-        assert runner.skip_reason(category, bundled) == (each[0] if all(each) else None)
-    assert "holds no answer of its category" in str(runner.skip_reason("multiple", bundled, contenders[0]))
-    assert runner.skip_reason("parallel", bundled, contenders[0]) is None
-
-
 def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mode(data: DataSet) -> None:
     class Refusing(Answering):
         async def generate(self, request: Request) -> Reply:

@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pytest_bfcl.session.serving import FoundServer, find_servers, get
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.session.serving import FoundServer, find_servers, get, only_model
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -83,3 +84,10 @@ def test_a_question_is_bounded_and_stays_with_its_server(
     assert get(server.root + path, timeout_s=0.5, most_bytes=most) == (server.body if answered else None)
     assert time.monotonic() - before < 3
     assert [each for each, _ in server.asked] == [path]
+
+
+def test_some_of_many_models_are_named() -> None:
+    for count, more in ((6, ""), (7, ", and 1 more")):
+        server = FoundServer("http://h/v1", "vLLM", tuple(f"m{number}" for number in range(count)))
+        with pytest.raises(UsageError, match=rf"m5 at http://h/v1 \(vLLM\){more}$"):
+            only_model([server])

@@ -19,6 +19,7 @@ from pytest_bfcl.session import sinks
 from pytest_bfcl.session.closing import RunResult
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
+from tests.session.test_run import IDS, filled, line, run_at
 
 CATEGORIES = ["simple_java", "multi_turn_base"]
 
@@ -205,3 +206,15 @@ def test_of_a_sink_that_is_behind_lines_come_before_replies(seeing: Seeing, monk
     assert kinds.count("answered") == 3, "half of the room is for lines, and two events waited"
     assert (seeing.events[0]["path"], seeing.events[-2]["text"]) == (None, "a")
     assert seeing.events[-1]["state"] == "stopped:budget"
+
+
+def test_a_line_without_a_reply_opens_the_sinks_too(seeing: Seeing) -> None:
+    """Stored replies are asked of nobody, so no event of a reply comes first."""
+    seeing.may_begin.set()
+    filled(run_at(None, settings=Settings(sinks=("mine",))), *map(line, IDS))
+    assert seeing.kinds == ["opened", "planned", *["line"] * len(IDS), "closed"]
+    worker = run_at(None, settings=Settings(sinks=("mine",)))
+    worker._writes = False
+    assert worker.on_answer is None, "only the process that stores lines tells of replies"
+    filled(worker, line(IDS[0]))
+    assert seeing.kinds.count("opened") == 1, "and of lines"

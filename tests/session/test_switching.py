@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import ToolsRefused
 from pytest_bfcl.session.contender import Contender
@@ -75,6 +77,31 @@ def run_all(*talks: Talk, native: Any = None, prompting: bool = True) -> tuple[l
     found = asyncio.run(main())
     assert contender.mode == ("prompt" if said else native.mode)
     return found, native, prompted
+
+
+@pytest.mark.parametrize(
+    ("talks", "found", "again"),
+    [
+        # a refusal switches the whole run, once; an endpoint that takes tools is asked natively
+        ((Talk("a", REFUSED), Talk("b", REFUSED), Talk("c", REFUSED, 2)), ["prompt"] * 3, "abc"),
+        ((Talk("a"), Talk("b", at=2)), ["fc", "fc"], ""),
+        # later refusals are errors of their entry; so is other trouble, which leaves the question open
+        ((Talk("a"), Talk("b", REFUSED, 2)), ["fc", REFUSED], ""),
+        ((Talk("a", TROUBLE), Talk("b", REFUSED, 4)), [TROUBLE, "prompt"], "b"),
+        # what was under way when the switch fell is held again, however it ended: it hangs, holding up nobody
+        ((Talk("a", REFUSED), Talk("b", at=4)), ["prompt", "prompt"], "ab"),
+        ((Talk("a", REFUSED), Talk("b", TROUBLE, 4)), ["prompt", "prompt"], "ab"),
+        # entries without functions do not decide
+        ((Talk("a", functions=[]), Talk("b", REFUSED, 4)), ["fc", "prompt"], "b"),
+    ],
+)
+def test_the_mode_of_a_run(talks: tuple[Talk, ...], found: list[Any], again: str) -> None:
+    modes, native, prompted = run_all(*talks)
+    assert modes == found
+    assert ("".join(native.asked), "".join(prompted.asked)) == ("".join(talk.who for talk in talks), again)
+    # The refused model is closed when the last conversation with it has ended, before that one is held again.
+    assert native.closed == bool(again)
+    assert prompted.closed_before[-1:] == [1] * bool(again)
 
 
 def test_connections_that_others_share_stay_open() -> None:
