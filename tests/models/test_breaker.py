@@ -16,7 +16,6 @@ from tests.models.loopback import WEATHER, completion, request, run, serving
 from tests.patience import patience
 
 QUICK = RetryPolicy(2, 20, 0.01, 0.05)
-ONCE = RetryPolicy(0, 20, 0.01, 0.05)
 
 
 @pytest.fixture(autouse=True)

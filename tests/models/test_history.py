@@ -47,7 +47,6 @@ DONE = {
 }  # fmt: skip
 FIRST = {"chat": CHAT, "responses": {"output": ITEMS, "status": "completed"},
          "anthropic": {"content": BLOCKS, "stop_reason": "tool_use"}}  # fmt: skip
-RESULT = '{"count": 2}'
 
 
 def bodies_of(api, journal, *answers, **settings):
@@ -67,9 +66,6 @@ def bodies_of(api, journal, *answers, **settings):
 
     run(work())
     return bodies
-
-
-OUTPUT = {"type": "function_call_output", "call_id": LONG, "output": RESULT}
 
 
 @pytest.mark.parametrize("api", FIRST)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
-from typing import ClassVar
 
 import pytest
 
@@ -77,9 +76,6 @@ def test_unknown_providers_name_what_exists():
         create_model("gpt-4", Settings())
 
 
-LOCAL, RUN = "http://localhost:8000/v1", {"base_url": "http://user/v1", "served": {"vllm:m": "http://run/v1"}}
-
-
 def test_a_decoder_nobody_can_tell(monkeypatch):
     with pytest.raises(UsageError, match="decoder"):
         create_model("vllm:nobody-knows", Settings(decoder="auto"))
@@ -129,16 +125,6 @@ def test_other_packages_add_providers(monkeypatch):
     assert registry._foreign_info(agent).modes == ("fc", "prompt"), "another package's, whatever its name"
 
 
-class Many:
-    """A provider that takes others' specs."""
-
-    needs: ClassVar = {"known": ("KNOWN_KEY",)}
-    takes = {"known", "parrot"}.__contains__
-
-
-MANY = Many()
-
-
 def test_creating_models_imports_nothing_heavy():
     import subprocess
     import sys
@@ -176,7 +162,7 @@ def test_stores_keys_and_versions(monkeypatch):
     with pytest.raises(UsageError, match="unknown API 'odd'; known: chat, responses, completions, anthropic"):
         create_model("vllm:m", Settings(api="odd"))
     monkeypatch.setattr(entry_points, "require", lambda *asked: lambda *about: asked[:2])
-    made = registry._api(parse_spec("vllm:m"), Settings(api="completions"), LOCAL, "prompt")
+    made = registry._api(parse_spec("vllm:m"), Settings(api="completions"), "http://localhost:8000/v1", "prompt")
     assert made == ("apis", "completions")
 
 

@@ -71,6 +71,3 @@ def test_without_other_plugins(project: Project, without: str) -> None:
     result = project.run("-m", "multiple", "-p", f"no:{without}")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert [record["outcome"] for record in project.records()] == ["failed", "passed"]
-
-
-ONE = ("-m", "simple_python", "-p", "cacheprovider")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -16,15 +14,6 @@ from pytest_bfcl.plugin.nodes import EntryItem
 from .conftest import Project
 
 HOOK = "def pytest_runtest_setup(item): pass\n"
-OWN_TEST = """
-import logging, pytest
-@pytest.fixture(scope="module")
-def resource():
-    yield 1
-    print("resource closed")
-def test_before(resource): print("out")
-def test_after(resource): assert resource
-"""
 PROVIDER = """
 import logging
 def pytest_bfcl_register_models(register):
@@ -49,14 +38,6 @@ def own_way(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(protocol.ItemProtocol, "_run", noted)
     return ids
-
-
-def junit(path: Path) -> list[Any]:
-    """All of a JUnit file but times and hosts."""
-    return [
-        (each.tag, {**each.attrib, "time": "", "timestamp": ""}, re.sub(r"0x\w+|\d+\.\d+ *s", "", each.text or ""))
-        for each in ElementTree.parse(path).getroot().iter()
-    ]
 
 
 def shown(result: pytest.RunResult) -> list[str]:

@@ -22,7 +22,6 @@ TOOLS = [{"name": "ls", "description": "é"}, {"name": "ls", "description": "twi
 CALL = Reply(tool_calls=(ToolCall("ls", "{}"),))
 ASKED = {"role": "user", "content": "List"}
 RESULT = {"role": "tool", "tool_call_id": "call_0_0_0", "content": "[]"}
-CALLED = CALL.as_message(0, 0)
 DONE = Reply("Done.")
 
 

@@ -183,9 +183,6 @@ def line(output: Any = RIGHT, **fields: Any) -> dict[str, Any]:
     return {**question("simple_python_0"), "category": "simple_python", "mode": "prompt", "output": output, **fields}
 
 
-PASSED = (True, None, None)
-
-
 def test_lines_that_cannot_be_judged_are_told_one_by_one() -> None:
     broken: list[Any] = [b"{", "[1]", "[" * 100_000, {"output": "x"}, {"id": "x"}, line(7)]
     broken += [{"id": name, "output": ""} for name in ("simple_python_999999", "format_sensitivity_1:ret_fmt=poem:x_1")]

@@ -14,12 +14,10 @@ from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
 from pytest_bfcl.extensions.wire.outcome import trigger_rate
 from pytest_bfcl.extensions.wire.row import APIS, Api
 from tests.extensions.wire import model
-from tests.extensions.wire.examining import examine, place_of, states
+from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.model import Heard, Message
 from tests.extensions.wire.planting import arguments
 from tests.extensions.wire.reference import Reference
-
-PLACE = place_of("http://localhost:8000/v1", key="sk-secret-secret")
 
 
 @pytest.mark.slow
