@@ -13,6 +13,9 @@ from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.world import World
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.runs.journal import Journal
+from pytest_bfcl.runs.result_line import EntryKey
+from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.simulators import CallExecutor
 from pytest_bfcl.transcript import Reply, ToolCall
 
@@ -140,6 +143,27 @@ def test_the_journal_answers_what_was_asked_before():
     assert hold(shelf_entry(("a", "b")), again, journal=journal).messages == whole.messages
     assert again.requests == []
     assert [(key.turn, key.step) for key in journal.replies] == [(0, 0), (0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_journal_has_the_whole_conversation(tmp_path, mode, broken):
+    """Each message once, in a conversation that was broken off and gone on with too."""
+    entry = shelf_entry(("a", "", "b"), missed={1: ["add_book"]})
+    said = calls(("list_books", "{}")) if mode == "fc" else "[list_books()]"
+    replies = [said, said, "first", "second", "third"]
+    if broken:
+        with pytest.raises(AdapterError), Journal(tmp_path / "journal") as journal:
+            hold(entry, Listed(*replies[:2], AdapterError("timeout", "no answer"), mode=mode), journal=journal)
+        replies = replies[2:]
+    with Journal(tmp_path / "journal", "later" if broken else "main") as journal:
+        transcript = hold(entry, Listed(*replies, mode=mode), journal=journal)
+    key = EntryKey(transcript.model, mode, entry.id)
+    found = Transcripts(tmp_path).load(key, transcript.started_at)
+    assert found["messages"] == transcript.messages
+    assert [f["name"] for f in found["functions"]] == (["list_books", "add_book"] if mode == "fc" else [])
+    whole = b"".join(path.read_bytes() for path in (tmp_path / "journal").iterdir())
+    assert [whole.count(f'"{word}"'.encode()) for word in ("first", "second", "third")] == [1, 1, 1]
 
 
 def test_hostile_calls_execute_nothing():

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,6 +160,16 @@ def test_a_failed_write_stage_is_no_failure_of_the_model_at_the_question(error, 
     assert caught.value.message == "q: w, which must come first, could not be run: gone"
     assert (caught.value.kind, caught.value.advice) == (error.kind, advice)
     assert getattr(caught.value, "status", None) == getattr(error, "status", None)
+
+
+def test_on_demand():
+    async def work(ahead):
+        for _ in range(2):
+            assert (await ahead.transcript(Job("later", None, ("w",)))).entry_id == "later"
+
+    _, held = held_in(work, [*jobs(2), Job("w")])
+    assert Counter(held.started) == {0: 1, 1: 1, "w": 1, "later": 2}
+    assert held.started.index("w") < held.started.index("later")
 
 
 def test_a_loop_that_stands_still_starts_what_is_asked_for_when_it_goes_on():

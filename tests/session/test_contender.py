@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from pytest_bfcl.endpoints.breaker import Breaker
+from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.contender import Contender, wanted_mode
 from pytest_bfcl.settings import Price, Settings
@@ -41,6 +45,39 @@ def test_who_it_is_before_and_after_it_is_asked(spec, settings, settled, named) 
     )
 
 
+def test_auto_is_settled_elsewhere_or_by_a_refusal() -> None:
+    contender = of("openai:a")
+    contender.settle("prompt")
+    assert (contender.identity, contender.switches) == (("openai:a@prompt", "prompt"), False)
+    told: list[tuple[Contender, AdapterError]] = []
+    asked = of("openai:a")
+    asked.on_switch = lambda *about: told.append(about)
+    error = AdapterError("tools", "no tools")
+    asked.refused(error)
+    assert told == [(asked, error)]
+    assert (asked.identity, asked.switches) == (("openai:a@prompt", "prompt"), False)
+    of("openai:a").refused(error)  # nobody listens
+
+
+@pytest.mark.parametrize(("spec", "settled", "modes"), [("own:a", None, [None, "prompt"]), ("own:a", "fc", ["fc"]),
+                                                        ("own:a@prompt", None, ["prompt"])])  # fmt: skip
+def test_modes_that_adapters_are_made_in(spec, settled, modes) -> None:
+    made = []
+
+    def make(mode):
+        made.append(mode)
+        return Answering(mode=mode or "fc")
+
+    contender = of(spec, make=make, settled=settled)
+    assert contender.mode == (modes[0] or "fc")
+    assert contender.model is contender.model
+    if contender.switches:
+        contender.refused(AdapterError("tools", "no tools"))
+    assert made == modes
+    prompted = of(spec, make=lambda mode: Answering(mode="prompt"), settled=settled)
+    assert (prompted.model.mode, prompted.switches) == ("prompt", False), "what asks by prompting has no other mode"
+
+
 def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert of("openai:a").gate is None
     assert Contender.of_adapter(Answering(), KEPT).gate is None
@@ -54,3 +91,45 @@ def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert gate.stop_reason() == contender.stop_reason()
     contender.ended = "the run is ending"
     assert gate.stop_reason() == "the run is ending"
+
+
+def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owner() -> None:
+    contender = of("fixture:mine", Settings(price=Price(1.0, 1.0)))
+    model, brief = Answering("mine:lent"), Answering("mine:brief")
+    once = contender.lent(brief, kept=False)
+    assert contender.identity.model == "fixture:mine@fc"
+    lent = contender.lent(model)
+    assert contender.lent(model) is lent
+    assert (lent.price, lent.budget, lent.users_trouble) == (contender.price, contender.budget, contender.users_trouble)
+    assert contender.identity == ("mine:lent", "fc")
+    assert lent.model is model
+    assert once is not lent
+    assert lent.has_made(model)
+    assert not contender.has_made(model)
+    asyncio.run(lent.aclose())
+    asyncio.run(contender.aclose())
+    assert (model.closed, brief.closed) == (0, 0)
+    own = Answering()
+    given = Contender.of_adapter(own, KEPT)
+    assert not given.has_adapter
+    assert given.model is own
+    assert given.has_adapter
+    asyncio.run(given.aclose())
+    assert own.closed == 1
+    assert not given.has_adapter
+
+
+class Told(Breaker):
+    trouble = "it is slow"  # type: ignore[assignment]
+
+
+def test_an_endpoints_trouble_is_its_models_own_and_lent_ones() -> None:
+    asked, lent = Answering(), Answering()
+    contender = Contender.of_adapter(asked, KEPT)
+    assert (contender.trouble(), contender.broken()) == (None, None)
+    for model in (contender.lent(lent).model, contender.model):
+        model.breaker = Told("http://here/v1")  # type: ignore[union-attr]
+        assert (contender.trouble(), contender.broken()) == ("it is slow", None)
+        model.breaker.reason = "it is gone"  # type: ignore[union-attr]
+        assert contender.broken() == contender.stop_reason() == "it is gone"
+        del model.breaker  # type: ignore[union-attr]

@@ -17,8 +17,10 @@ from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.results import error_record, result_record
 from pytest_bfcl.scoring.gating import GateOptions, Gates
+from pytest_bfcl.session.closing import got_an_answer, settled_models, sizes_by_category, with_facts
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.outside import Store
@@ -26,6 +28,7 @@ from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+from tests.runs.samples import fingerprint
 
 IDS = [f"simple_python_{number}" for number in range(4)]
 MODEL = "oracle:@fc"
@@ -160,6 +163,18 @@ def test_the_summary_is_ready_with_the_last_line(tmp_path: Path, monkeypatch: py
     assert numbers(repeated)["passed"] == 3
 
 
+@pytest.mark.parametrize(
+    ("lines", "judge", "verdict"), [(IDS, True, "passed"), (IDS, False, "none"), ([], True, "none")]
+)
+def test_a_gate_judges_what_was_measured(lines: list[str], judge: bool, verdict: str) -> None:
+    run = run_at(None, fail_under=["simple_python=1"])
+    run.open()
+    for name in lines:
+        run.take(line(name))
+    run.end(None)
+    assert run.close(judge=judge)["gate"]["verdict"] == verdict
+
+
 def test_what_a_process_keeps(tmp_path: Path) -> None:
     notes: list[str] = []
     memory = Store()
@@ -282,3 +297,46 @@ def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Pa
     assert (again.planned, again.fingerprint().planned) == (4, 4)
     again.release()
     assert (run_at(None).is_part, run_at(None).planned) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "output", "answered"),
+    [
+        (None, "x", {"passed", "failed", "skipped"}),
+        ("reply:length", "", {"passed", "skipped"}),
+        ("harness:data", None, {"passed", "failed", "error", "skipped"}),
+    ],
+)
+def test_which_lines_are_answers(reason: str | None, output: str | None, answered: set[str]) -> None:
+    told = {
+        each: line(IDS[0], outcome=each, reason=reason, output=output)
+        for each in ("passed", "failed", "error", "skipped")
+    }
+    assert {outcome for outcome, each in told.items() if got_an_answer(each)} == answered
+
+
+def test_what_a_summary_has_of_models_and_the_machine() -> None:
+    info = {"models": {"m": {"name": "M", "headers": {"A": "b"}}}}
+    known = {"m": (None, 2.0), "n": (1.0, None), "o": (1.0, 2.0)}
+    summary: Any = {name: {"cost_usd": usd, "latency": {"mean": mean}} for name, (usd, mean) in known.items()}
+    found: Any = with_facts({"models": summary}, info, Settings(gpu_hour_usd=3.0), 61.0)  # type: ignore[typeddict-item]
+    assert with_facts({}, {}, Settings(), 60.0) == {}  # type: ignore[typeddict-item]
+    assert (found["model_info"], found["machine_cost_usd"]) == ({"m": {"name": "M"}}, 0.050833)
+    assert summary_of(filled(run_at(None, info=info), line(IDS[0])))["model_info"] == {"m": {"name": "M"}}
+    assert [each.get("cost_per_1000_usd") for each in summary.values()] == [1.666667, None, None]
+    entries = [("a", "parallel"), ("b~t", "parallel"), ("c", "memory_kv_prereq"), ("d", "rest")]
+    assert sizes_by_category(entries, ["t"]) == {"parallel": 1, "rest": 1}
+
+
+@pytest.mark.parametrize(
+    ("mode", "models", "noted"),
+    [("auto", ["openai:tiny@prompt", "oracle:@prompt"], 1), ("fc", ["openai:tiny@fc", "oracle:@prompt"], 0)],
+)
+def test_auto_is_settled_by_the_lines(mode: Any, models: list[str], noted: int) -> None:
+    """A model in both modes is two."""
+    of_run = fingerprint(
+        models=(ModelFingerprint("openai:tiny@fc", "fc"), ModelFingerprint("oracle:@prompt", "prompt"))
+    )
+    asked: Any = {("openai:tiny@prompt", "prompt"), ("oracle:@fc", "fc"), ("oracle:@prompt", "prompt")}
+    found, notes = settled_models(of_run.models, asked, Settings(mode=mode))
+    assert ([each.model for each in found], len(notes)) == (models, noted)

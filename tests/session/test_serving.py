@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.session.serving import FoundServer, find_servers, get, only_model
+from pytest_bfcl.models import parse_spec
+from pytest_bfcl.session.serving import FoundServer, ask_server, find_servers, get, named_spec, only_model
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -70,6 +71,25 @@ def test_a_server_is_what_tells_its_models(server: Server, body: bytes, models: 
     server.body = body
     found = find_servers({server.server_address[1]: "vLLM"})
     assert found == ([FoundServer(f"{server.root}/v1", "vLLM", models)] if models else [])
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_server_is_asked_with_the_key_that_there_is(
+    key: str | None, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.body, url, sent = (
+        _models("m", "x" * 300, "x" * 301, "odd\n", 5),
+        f"{server.root}/v1",
+        key and f"Bearer {key}",
+    )
+    assert ask_server(url, "vLLM", key) == FoundServer(url, "vLLM", ("m", "x" * 300))
+    monkeypatch.setenv("OPENAI_API_KEY", f" {key or ''}")
+    named, found = named_spec(parse_spec("auto:m"), url, {})
+    assert (named.text, found) == ("openai:m", url)
+    monkeypatch.setenv("VLLM_BASE_URL", f"{url}/")
+    monkeypatch.setenv("VLLM_API_KEY", "theirs")
+    assert named_spec(parse_spec("auto:m"))[0].text == "vllm:m"
+    assert [each for _, each in server.asked] == [sent, sent, "Bearer theirs"]
 
 
 @pytest.mark.parametrize(

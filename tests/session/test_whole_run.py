@@ -17,11 +17,13 @@ from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import outside
 from pytest_bfcl.session import run as run_module
 from pytest_bfcl.session.closing import run_board
+from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import dry_run, run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
-from pytest_bfcl.session.whole_run import INTERRUPTED, STOPPED
+from pytest_bfcl.session.whole_run import INTERRUPTED, NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
+from tests.plugin.conftest import question, write_lines
 from tests.session.test_run import line, run_at
 
 from .conftest import Answering
@@ -247,3 +249,40 @@ def test_an_interruption_of_the_end_waits_no_more_and_closes_all(
         run("bundled", "oracle:", out=tmp_path, progress=interrupt, **PICKED)
     assert waited == [twice, False]
     assert RunDirectory.open(tmp_path).fingerprint.state == (f"stopped:{INTERRUPTED}" if twice else "finished")
+
+
+@pytest.mark.parametrize(
+    ("selection", "told"),
+    [
+        ({}, ["multiple", "parallel", "simple_python"]),
+        ({"categories": ["multiple"]}, ["multiple"]),
+        ({"ids": ["simple_python_1"]}, ["simple_python"]),
+        ({"ids": []}, []),
+    ],
+)
+def test_problems_are_told_of_the_categories_that_run(tmp_path: Path, selection: Any, told: list[str]) -> None:
+    write_lines(tmp_path / "own" / "simple_python.jsonl", [question("simple_python_1"), "{broken"])
+    write_lines(tmp_path / "own" / "multiple.jsonl", [question("multiple_1"), "{broken"])
+    write_lines(tmp_path / "own" / "parallel.jsonl", ["{broken"])
+    found = dry_run(tmp_path / "own", "oracle:", **selection)
+    assert [
+        name for name in ("multiple", "parallel", "simple_python") for text in found.problems if name in text
+    ] == told
+    assert len(found.problems) == len(told)
+    assert run(tmp_path / "own", "oracle:", **selection).exit_code == (1 if told else NOTHING_SELECTED)
+
+
+@pytest.mark.parametrize(
+    ("mode", "settled", "named", "priced"),
+    [("auto", None, "@fc", True), ("auto", None, "@prompt", False), ("auto", "prompt", "@prompt", True),
+     ("auto", "prompt", "@fc", False), ("prompt", None, "@prompt", True), ("prompt", None, "@fc", False),
+     ("prompt", None, "", True)],
+)  # fmt: skip
+def test_a_price_of_ones_own_is_that_of_the_model_in_its_mode(
+    mode: Any, settled: Any, named: str, priced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = EarlierParts(modes={"vllm:m": settled} if settled else {})
+    monkeypatch.setattr(EarlierParts, "read", lambda *about: earlier)
+    info = {"models": {f"vllm:m{named}": {"input_price": 1, "output_price": 2}}}
+    (found,) = dry_run("bundled", "vllm:m", settings=Settings(mode=mode), model_info=info, **PICKED).estimates
+    assert (found.usd is not None) is priced
