@@ -9,6 +9,7 @@ import pytest
 
 from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.overview import notices
 from pytest_bfcl.reporting.rendering import embedded_json, page_name, rerun_command, usd, visible
 from pytest_bfcl.scoring.summary import summarise
@@ -57,6 +58,33 @@ def test_visible() -> None:
     assert visible("plain\n\ttext é 日本 🙂") == "plain\n\ttext é 日本 🙂"
     assert visible("a\u202eb\x00\x07\r\n\ud800") == "a\\u202eb\\x00\\x07\n\\ud800"
     assert usd(0.00042) == "$0.00042"
+
+
+def test_chat_of_a_multi_turn_line() -> None:
+    line = {
+        "category": "multi_turn_base",
+        "detail": {"turn": 1},
+        "output": [[[{"name": "ls", "arguments": "{}"}], "Done."], ["Bye."]],
+        "calls": [[["ls()"], []], [None]],
+        "tool_results": [[["[]"], []], [[]]],
+        "latency_s": [[1.0, 0.5], [0.25]],
+        "attempts": [[2, 1], [1]],
+    }
+    messages = [
+        {"role": "user", "content": "List."},
+        {"role": "assistant", "content": None},
+        {"role": "tool", "content": "[]"},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Thanks."},
+        {"role": "assistant", "content": "Bye."},
+    ]
+    first, second = chat(line, None, messages)
+    assert [said.text.text for said in (*first.messages, *second.messages)] == ["List.", "Thanks."]
+    assert [call.text for call in first.steps[0].calls] == ["ls()"]
+    assert first.steps[0].calls[0].result is not None
+    assert first.steps[0].facts == "1.00 s · 2 attempts"
+    assert (first.broken, second.broken) == (False, True)
+    assert chat(line, None, messages[:2])[0].messages == ()  # messages that do not fit the replies are not trusted
 
 
 def test_a_report_says_how_replies_were_read() -> None:

@@ -20,7 +20,7 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.results import error_record, result_record
 from pytest_bfcl.scoring.gating import GateOptions, Gates
-from pytest_bfcl.session.closing import got_an_answer, settled_models, sizes_by_category, with_facts
+from pytest_bfcl.session.closing import got_an_answer, measurement_of, settled_models, sizes_by_category, with_facts
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.outside import Store
@@ -28,7 +28,7 @@ from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
-from tests.runs.samples import fingerprint
+from tests.runs.samples import fingerprint, single
 
 IDS = [f"simple_python_{number}" for number in range(4)]
 MODEL = "oracle:@fc"
@@ -173,6 +173,12 @@ def test_a_gate_judges_what_was_measured(lines: list[str], judge: bool, verdict:
         run.take(line(name))
     run.end(None)
     assert run.close(judge=judge)["gate"]["verdict"] == verdict
+
+
+def test_what_gates_compare_leaves_transformed_entries_out() -> None:
+    lines = [single("simple_python_1"), single("simple_python_2")]
+    measured = measurement_of(None, lines, fingerprint(), ())
+    assert [each["id"] for each in measured.lines(["simple_python_2"])] == ["simple_python_2"]
 
 
 def test_what_a_process_keeps(tmp_path: Path) -> None:

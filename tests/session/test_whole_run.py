@@ -251,6 +251,16 @@ def test_an_interruption_of_the_end_waits_no_more_and_closes_all(
     assert RunDirectory.open(tmp_path).fingerprint.state == (f"stopped:{INTERRUPTED}" if twice else "finished")
 
 
+@pytest.mark.parametrize("transforms", [(), ("whitespace",)])
+def test_what_cannot_be_judged_is_estimated_at_nothing(tmp_path: Path, transforms: tuple[str, ...]) -> None:
+    broken = {**question("simple_python_9"), "possible_answer": [{"nobody": {"x": [1]}}]}
+    write_lines(tmp_path / "own.jsonl", [question("simple_python_1"), broken])
+    found = dry_run(tmp_path / "own.jsonl", "oracle:", settings=Settings(transforms=transforms))
+    (estimate,) = found.estimates
+    assert estimate.entries == estimate.calls == 1 + len(transforms)
+    assert {"simple_python_9" in problem for problem in found.problems} == {True}
+
+
 @pytest.mark.parametrize(
     ("selection", "told"),
     [
