@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.checkers.corrected import OFFICIAL
+from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.exact import parameter_type
 from pytest_bfcl.checkers.json_calls import call_form
@@ -55,6 +55,17 @@ def reason(word: str | dict[str, Any], value: Any, answers: list[Any], rules: fr
 )
 def test_precedence(word: str | dict[str, Any], value: Any, answers: list[Any], expected: str | None) -> None:
     assert reason(word, value, answers) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "answers", "rules"),
+    [
+        ("string", "", ["", "x", 5], frozenset({"C12"})),
+        ({"items": {"type": "integer"}}, "x", ["x"], CORRECTED),
+    ],
+)
+def test_right_under_corrected_rules(word: Any, value: Any, answers: list[Any], rules: frozenset[str]) -> None:
+    assert reason(word, value, answers, rules) is None
 
 
 @pytest.mark.parametrize(
