@@ -12,7 +12,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.models import oracle
-from pytest_bfcl.models.oracle import REFUSAL, answer
+from pytest_bfcl.models.oracle import REFUSAL, answer, final_answer
 from pytest_bfcl.transcript import Step, Transcript, Turn
 
 SINGLE_TURN = [name for name, row in CATEGORIES.items() if row.group in ("non_live", "live")]
@@ -108,6 +108,16 @@ def test_what_is_right_without_an_expected_call(category, functions, calls):
     given = {"question": [[{"role": "user", "content": "?"}]], "function": [{"name": "f"}] * functions}
     reply = answer(Entry(id=f"{category}_0", category=category, **given), "fc")
     assert (len(reply.tool_calls), reply.text) == (calls, None if calls else REFUSAL)
+
+
+@pytest.mark.parametrize(
+    ("answers", "chosen"),
+    [(["a.", "(b", "c"], "c"), (["(a)"], "(a)"), (["", "b"], "b"), ([7], "7"), ([], ""), (["x!", "y"], "y"),
+    (["!x", "y"], "y")],
+)  # fmt: skip
+def test_which_final_answer_is_chosen(answers, chosen):
+    item = Entry(id="memory_kv_0-student-0", category="memory_kv", question=[[]], possible_answer=answers)
+    assert final_answer(item) == repr({"answer": chosen, "context": "taken from the ground truth"})
 
 
 def test_what_is_expected_to_be_said_on_a_server():

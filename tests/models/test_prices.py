@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.models import parse_spec, prices
-from pytest_bfcl.models.prices import Budget, conversation_cost, listed_price, price_of, reply_cost
+from pytest_bfcl.models.prices import Budget, conversation_cost, listed_price, litellm_providers, price_of, reply_cost
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
@@ -34,6 +34,31 @@ def test_our_list_is_what_the_script_makes_of_litellms():
     day = datetime.date.fromisoformat(our_table()["date"])
     script = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "prices.py"))
     assert script["compact"](day) == TABLE.read_text(encoding="utf-8")
+
+
+def test_where_prices_come_from(monkeypatch):
+    rows = {
+        "a/m": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6, "litellm_provider": "a"},
+        "m": {"input_cost_per_token": 5e-6},
+        "n": {"output_cost_per_token": 1}, "o": "x", "p": {"input_cost_per_token": "x", "litellm_provider": ""},
+    }  # fmt: skip
+    ours = {"prices": {"b/m": [3.0, 4.0], "n": [7.0, None]}, "providers": ["b"], "date": "2026-01-01"}
+    monkeypatch.setattr(prices, "litellm_table", lambda: rows)
+    monkeypatch.setattr(prices, "our_table", lambda: ours)
+    found = {
+        spec: listed_price(spec)
+        for spec in ("a:m", "b:m", "c:m", "litellm:a/m", "litellm:x/m", "x:n", "x:o", "x:p", "scripted:m")
+    }
+    assert found == {
+        "a:m": Price(1.0, 2.0), "b:m": Price(5.0, None), "c:m": Price(5.0, None), "litellm:a/m": Price(1.0, 2.0),
+        "litellm:x/m": Price(5.0, None), "x:n": Price(7.0, None), "x:o": None, "x:p": Price(None, None),
+        "scripted:m": None,
+    }  # fmt: skip
+    assert litellm_providers() == {"a", "b"}
+    assert prices.lists() == "the installed litellm's list, then a list of 2026-01-01"
+    monkeypatch.setattr(prices, "litellm_table", dict)
+    monkeypatch.setattr(prices, "our_table", dict)
+    assert (prices.lists(), listed_price("b:m"), litellm_providers()) == ("a list of no day", None, set())
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", None])
