@@ -64,6 +64,21 @@ def test_headers(server: Endpoint, headers: dict[str, str]) -> None:
     assert sent(server)[0] == headers
 
 
+def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    for concurrency, limit in ((2, 8), (8, 8), (9, 9)):
+        server = made(settings=Settings(concurrency=concurrency, timeout_s=50.0))
+        _, session, places = sent(server)
+        assert places == limit
+        timeout = session.timeout
+        assert (timeout.total, timeout.sock_connect, timeout.sock_read) == (None, 30.0, 50.0)
+        assert session.trust_env is False
+    assert sent(made(settings=Settings(timeout_s=5.0)))[1].timeout.sock_connect == 5.0
+    server = made()
+    first, second = sent(server)[1], sent(server)[1]  # in a loop of its own each
+    assert first is not second
+    assert (first.closed, asyncio.run(server.aclose())) == (True, None)
+
+
 def test_white_space_around_a_key_is_noted() -> None:
     assert made(key=SECRET).notes == []
     (note,) = made(key=f"{SECRET} ").notes

@@ -76,6 +76,27 @@ def test_what_is_learnt_from_a_refusal(text, learnt, note):
     assert len(model.notes) == (1 if note else 0)
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "looked"),
+    [
+        ("no such model", 404, True), ("<html>moved</html>", 405, True), ("<html>hi</html>", 200, True),
+        ("the model m is not known", 400, True), ("unknown model: not here", 422, True), ("{", 200, False),
+        ("the model m does not support tools", 400, False),
+        ("the model takes less", 400, False), ("<html>busy</html>", 500, False), ("model not known", 500, False),
+    ],
+)  # fmt: skip
+def test_what_was_meant_is_looked_up_where_address_or_name_may_be_wrong(body, status, looked):
+    seen = []
+
+    async def handler(req):
+        seen.append(req.method)
+        return await answering(body, status)(req)
+
+    with pytest.raises(AdapterError):
+        ask(handler, policy=RetryPolicy(0))
+    assert ("GET" in seen) is looked
+
+
 def test_what_the_user_asked_for_is_not_left_out():
     model = direct(parameters={"store": True, "temperature": 1})
     assert not model._adapt("unknown field store", BODY)

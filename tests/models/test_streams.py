@@ -14,7 +14,7 @@ from pytest_bfcl.models import streams
 from pytest_bfcl.models.anthropic import MessagesJoiner
 from pytest_bfcl.models.chat import Chat, ChatJoiner
 from pytest_bfcl.models.responses import ResponsesJoiner
-from pytest_bfcl.models.streams import EventReader
+from pytest_bfcl.models.streams import EventReader, StreamEnd
 from tests.models.asking import KEY, ask, failing
 from tests.models.loopback import WEATHER, Prompted, request
 
@@ -254,6 +254,31 @@ def test_streams_and_events_have_limits(monkeypatch, stream, event, data, refuse
     monkeypatch.setattr(streams, "EVENT_LIMIT", event)
     with pytest.raises(AdapterError, match="longer than") if refused else nullcontext():
         EventReader(Kept()).feed(data)
+
+
+@pytest.mark.parametrize(
+    ("events", "over", "body"),
+    [
+        ([{"id": "1", "model": "m", "usage": None}, {"choices": [{"finish_reason": "stop"}], "usage": {"a": 1}}], False,
+         {"id": "1", "model": "m", "usage": {"a": 1}, "choices": [{"finish_reason": "stop", "message": 1}]}),
+        ([{"choices": [{"index": 1, "finish_reason": "stop"}, "text", {"index": 0, "error": "e"}]}], False,
+         {"usage": None, "choices": [{"error": "e", "message": 1}]}),
+        ([{"choices": "none"}, {"other": 1}], True, {"other": 1, "usage": None, "choices": [{"message": 1}]}),
+        ([{"choices": [{"finish_reason": "stop"}]}, {"choices": [{"finish_reason": None}]}], False,
+         {"usage": None, "choices": [{"finish_reason": "stop", "message": 1}]}),
+        ([{"choices": [{"content_filter_results": {"hate": {"filtered": True}}}]}, {"choices": []}], True,
+         {"usage": None, "choices": [{"content_filter_results": {"any": {"filtered": True}}, "message": 1}]}),
+        ([{"choices": [{"native_finish_reason": "failed"}]},
+          {"choices": [{"native_finish_reason": "aborted", "finish_reason": "stop"}]}], False,
+         {"error": "failed", "usage": None,
+          "choices": [{"native_finish_reason": "aborted", "finish_reason": "stop", "message": 1}]}),
+    ],
+)  # fmt: skip
+def test_what_stands_around_the_pieces(events, over, body):
+    end = StreamEnd()
+    for event in events:
+        end.choices(event)
+    assert end.body({"message": 1}, over=over) == body
 
 
 def item_done(place, **fields):
