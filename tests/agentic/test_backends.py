@@ -15,21 +15,6 @@ def make(backend: str, snapshot: Any = None) -> Any:
     return create_simulator(f"MemoryAPI_{backend}", snapshot=snapshot, encoder=Dummy())
 
 
-@pytest.mark.parametrize(("part", "entries", "chars"), [("core", 7, 300), ("archival", 50, 2000)])
-def test_limits_of_keys_and_vectors(part: str, entries: int, chars: int) -> None:
-    kv, vector = make("kv"), make("vector")
-    for number in range(entries):
-        assert "status" in kv.invoke(f"{part}_memory_add", (f"key_{number}", "x" * chars))
-        assert vector.invoke(f"{part}_memory_add", ("x" * chars,)) == {"id": number}
-    assert "full" in kv.invoke(f"{part}_memory_add", ("NOT A KEY", "x" * 9999))["error"]  # full comes first
-    assert "characters" in vector.invoke(f"{part}_memory_add", ("x" * (chars + 1),))["error"]  # length comes first
-    assert "full" in vector.invoke(f"{part}_memory_add", ("x",))["error"]
-    vector.invoke(f"{part}_memory_remove", (3,))
-    assert vector.invoke(f"{part}_memory_add", ("y",)) == {"id": entries}, "ids are not used again"
-    vector.invoke(f"{part}_memory_clear")
-    assert vector.invoke(f"{part}_memory_add", ("z",)) == {"id": 0}
-
-
 @pytest.mark.parametrize("key", ["a", "ab_1", "a_b_c", "a_1b", "a\n"])
 def test_keys(key: str) -> None:
     assert "status" in make("kv").invoke("core_memory_add", (key, "x"))
@@ -53,15 +38,6 @@ def test_key_search() -> None:
     assert kv.invoke("core_memory_key_search", ("name", 0)) == {"ranked_results": []}
     assert len(kv.invoke("core_memory_key_search", ("name", -1))["ranked_results"]) == 1
     assert json.loads(kv.call("core_memory_key_search", {"query": "x"}))["ranked_results"][0] == [0.0, "user_name"]
-
-
-@pytest.mark.parametrize("number", ["0", None, 1.5, [], {}])
-def test_unknown_ids(number: Any) -> None:
-    vector = make("vector")
-    vector.invoke("core_memory_add", ("x",))
-    text = vector.call("core_memory_remove", {"vec_id": number})
-    assert "error" in text.lower()
-    assert "status" in vector.invoke("core_memory_remove", (0.0,)), "equal floats are the same id"
 
 
 def test_vector_retrieval() -> None:

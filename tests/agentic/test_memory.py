@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from tests.agentic.diligent import DiligentMemory
@@ -70,26 +69,3 @@ def test_lost_snapshots_are_our_trouble(bundled: DataSet, tmp_path: Path) -> Non
     result = run(bundled, DiligentMemory(), categories=["memory_kv"], settings=SETTINGS, out=out)
     reasons = Counter(r["reason"] for r in result.records if r["category"] == "memory_kv")
     assert reasons == {"harness:write_stage": 43}
-
-
-class Breaking(DiligentMemory):
-    """The provider fails in the second write stage of one scenario."""
-
-    async def generate(self, request: Any) -> Any:
-        if request.entry.id == "memory_rec_sum_prereq_1-student-1" and request.turn == 1:
-            raise AdapterError("server", "status 503", status=503)
-        return await super().generate(request)
-
-
-def test_a_broken_write_stage_makes_its_questions_errors(bundled: DataSet, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    result = run(bundled, Breaking(), categories=["memory_rec_sum"], settings=SETTINGS, out=out)
-    outcomes = {r["id"]: (r["outcome"], r["reason"]) for r in result.records}
-    for entry_id, (outcome, reason) in outcomes.items():
-        broken = "student" in entry_id and entry_id != "memory_rec_sum_prereq_0-student-0"
-        assert (outcome, reason) == (("error", "adapter:server") if broken else ("passed", None)), entry_id
-    mended = DiligentMemory()
-    again = run(bundled, mended, categories=["memory_rec_sum"], settings=SETTINGS, out=out)
-    assert again.counts == {"memory_rec_sum": (43, 43)}
-    assert all("student" in entry_id for entry_id, *_ in mended.asked)
-    assert ("memory_rec_sum_prereq_1-student-1", 1, 0, 0) not in mended.asked, "that reply is in the journal"

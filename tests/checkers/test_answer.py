@@ -107,12 +107,6 @@ def test_a_conversation_of_another_number_of_turns_is_no_answer() -> None:
     assert verdict.detail["error"] == "2 turns recorded instead of one"
 
 
-def test_cut_reply_is_named_unless_it_passes() -> None:
-    assert judge(entry("Paris"), said(Reply(text="Paris, and", problem="length"))).valid
-    verdict = judge(entry("Paris"), said(Reply(text="The town", problem="length")))
-    assert (verdict.tag, verdict.reason) == (FailureTag.MALFORMED_OUTPUT, "reply:length")
-
-
 def test_hostile_messages_cost_little() -> None:
     started = time.process_time()
     for message in ("{" * 19_000 + "}", "a" * 1_000_000, "{" + "'a':" * 4000 + "}"):

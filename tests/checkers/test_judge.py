@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from typing import Any
@@ -11,11 +10,10 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
-from pytest_bfcl.checkers.details import CallDetails
 from pytest_bfcl.checkers.entries import language_of, missing_results, reply_of, single_turn_calls
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
-from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, Turn
+from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
 from tests.checkers.building import entry, function, transcript
 
 SOUP = function("serve", bowls="integer")
@@ -102,20 +100,6 @@ def test_a_failed_request_is_an_error_under_both_rules(category: str) -> None:
         assert (verdict.outcome, verdict.reason) == ("error", "adapter:inference_error")
 
 
-def test_the_format_that_an_entry_asks_for_is_read_without_a_configuration() -> None:
-    text = '[{"function": "serve", "parameters": {"bowls": 2}}]'
-    assert judge(entry([SOUP], ANSWER, return_format="json"), transcript(text)).valid
-    assert not judge(entry([SOUP], ANSWER), transcript(text)).valid
-
-
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
-@pytest.mark.parametrize("turns", [[], [Turn(steps=[])]])
-@pytest.mark.parametrize("decoded", [False, True])
-def test_no_steps_at_all(mode: Any, turns: list[Turn], decoded: bool) -> None:
-    talk = Transcript("kitchen_0", "simple_python", mode=mode, turns=turns, decoded=decoded)
-    assert judge(entry([SOUP], ANSWER), talk).outcome == "failed"
-
-
 HOSTILE = [
     "[serve(bowls=" + "9" * 10_000 + ")]", "[serve(bowls=2**99999999)]", "[serve(bowls='a'*10**12)]", "(" * 50_000,
     "[" * 150 + "]" * 150, "[serve(bowls=" + "[" * 100 + "]" * 100 + ")]", "serve(" * 5_000,
@@ -150,21 +134,6 @@ def test_hostile_arguments_are_a_verdict(arguments: str) -> None:
     assert both.official.outcome == both.corrected.outcome == "failed"
 
 
-def test_an_expected_argument_that_is_not_documented_is_unexpected() -> None:
-    judged = entry([SOUP], [{"serve": {"bowls": [2], "hot": [True]}}])
-    verdict = judge(judged, transcript("[serve(bowls=2, hot=True)]"))
-    assert (verdict.reason, verdict.detail["error"]) == (
-        "simple_function_checker:unexpected_param", "'hot' is not documented"
-    )  # fmt: skip
-    assert judge(judged, transcript("[serve(bowls=2)]"), "corrected").tag is FailureTag.WRONG_ANSWER
-    verdict = judge(entry([SOUP], ANSWER), transcript("[serve(bowls=2, hot=True)]"))
-    assert verdict.detail["error"] == "'hot' is not documented"
-    both = function("serve", bowls="integer", hot_="boolean")
-    assert judge(entry([both], ANSWER), transcript("[serve(bowls=2, hot=True)]")).detail["error"] == (
-        "'hot' is not among the expected arguments"
-    )
-
-
 LOST = '<tool_call>\n{"name": "serve", "arguments": {"bowls": 2}}\n</tool_call>'
 
 
@@ -189,22 +158,6 @@ def test_rows_of_sql_are_executed_only_in_tables_of_the_entry() -> None:
     assert not judge(entry([SOUP], ANSWER, category="sql", tables=tables), said).valid
 
 
-@pytest.mark.parametrize(
-    ("schema", "value", "answers", "official", "corrected"),
-    [
-        ("string", "", ["", "soup"], True, True), ("string", "", ["soup"], False, False),
-        ("any", "", ["", 5], True, True), ("string", "", [""], True, True),
-        ("array<string>", "", ["", ["a"]], False, False),
-    ],
-)  # fmt: skip
-def test_an_empty_text_that_cannot_be_left_out(
-    schema: str, value: Any, answers: list[Any], official: bool, corrected: bool
-) -> None:
-    native = [{"name": "serve", "arguments": json.dumps({"x": value})}]
-    both = judge_both(entry([function("serve", x=schema)], [{"serve": {"x": answers}}]), transcript(native))
-    assert (both.official.valid, both.corrected.valid) == (official, corrected)
-
-
 def test_the_language_and_the_reply_that_count() -> None:
     for category, language, found in (("simple_java", "python", "java"), ("simple_python", "java", "java")):
         assert language_of(entry([SOUP], ANSWER, category=category, language=language)) == found
@@ -218,28 +171,6 @@ def test_the_language_and_the_reply_that_count() -> None:
 def test_a_result_counts_once() -> None:
     assert missing_results(["a", "a", "b"], ["a", "a"]) == ["b"]
     assert missing_results(["a", "a"], ["a"]) == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("functions", "answers", "reply", "advice"),
-    [
-        ([function("serve", x="array<string>")], ["ba"], '{"x": ["a", "b"]}', None),
-        ([function("serve", x="array<string>")], [["b", "a"]], '{"x": ["a", "b"]}', "order"),
-        ([function("serve", x="array<string>")], [["b", "a"]], '{"x": [', "must be one JSON object"),
-        ([{"name": "serve"}], [1], '{"x": 1}', None),  # a document without parameters
-    ],
-)
-def test_advice(functions: Any, answers: list[Any], reply: str, advice: str | None) -> None:
-    said = Reply(text="<think>so</think>", tool_calls=(ToolCall("serve", reply),))
-    found = judge(entry(functions, [{"serve": {"x": answers}}]), transcript(said, "fc")).detail.get("advice")
-    assert (advice is None) is (found is None)
-    assert (advice or "") in (found or "")
-
-
-def test_what_is_told_of_a_call_stays() -> None:
-    found = CallDetails(expected=1)
-    found.fill(2, 3)
-    assert (found.expected, found.called) == (1, 3)
 
 
 def test_rule_sets() -> None:

@@ -13,7 +13,7 @@ from pytest_bfcl.checkers.state import SHOWN_RESULTS, state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
 from pytest_bfcl.simulators.file_tree import Directory, File
-from pytest_bfcl.transcript import CALLS_A_STEP, Reply, Step
+from pytest_bfcl.transcript import CALLS_A_STEP
 from tests.checkers.building import conversation
 
 
@@ -58,12 +58,6 @@ def pantry(truth: list[list[str]], category: str = "multi_turn_base", **values: 
 
 PUT = "put(shelf='top', item='tea')"
 LOOK = "look(shelf='top')"
-
-
-def test_state_difference_tells_only_what_differs() -> None:
-    verdict = judge(pantry([[PUT]]), conversation([[["put(shelf='top', item='salt')"]]]))
-    assert verdict.detail["class"] == "PantryForTests"
-    assert verdict.detail["difference"] == {"shelves.top[1]": {"expected": "tea", "called": "salt"}}
 
 
 @pytest.mark.parametrize(
@@ -128,45 +122,10 @@ def test_results_that_tell_why_are_shown_within_bounds() -> None:
     assert all("error" in result.lower() for result in shown.values())
 
 
-def test_a_cut_reply_in_another_turn_is_not_why_a_turn_is_wrong() -> None:
-    for cut, reason in ((1, "reply:length"), (0, "multi_turn:instance_state_mismatch")):
-        talk = conversation([[[LOOK]], [[LOOK], "words"]])
-        talk.turns[cut].steps[-1].reply = Reply(text="so", problem="length")
-        verdict = judge(pantry([[LOOK], [PUT]]), talk)
-        assert verdict.reason == reason
-    assert judge_both(pantry([[LOOK]]), conversation([], forced_quit=True)).extra["turn_credit"] == [0]
-
-
-def test_stored_calls_of_a_decoded_conversation_are_all_that_count() -> None:
-    talk = conversation([["words"]])
-    talk.turns[0].steps[0] = Step(Reply(text=f"[{LOOK}]"))
-    assert judge(pantry([[LOOK]]), talk).reason == "multi_turn:empty_turn_model_response"
-    talk.decoded = False
-    assert judge(pantry([[LOOK]]), talk).valid
-
-
-def test_extra_figures() -> None:
-    both = judge_both(pantry([[PUT], [], [LOOK]]), conversation([[[PUT]], [[LOOK]], ["words"]]))
-    assert both.extra["turn_credit"] == [1, 1, 0]
-    assert both.extra["calls_in_quiet_turns"] == 1
-    assert both.extra["quiet_turns_with_calls"] == 1
-
-
 @pytest.mark.parametrize("truth", [None, "look()", [LOOK], [[LOOK], LOOK], {}])
 def test_a_ground_truth_of_another_shape_is_ours(truth: Any) -> None:
     judged = pantry([[LOOK]]).model_copy(update={"possible_answer": truth})
     assert judge(judged, conversation([[[LOOK]]])).reason == "harness:data"
-
-
-@pytest.mark.parametrize("truth", [[[LOOK]], [[LOOK], [LOOK]], [[PUT], [LOOK]]])
-def test_c16_step_limit_in_the_last_turn(truth: list[list[str]]) -> None:
-    turns = [[calls] for calls in truth[:-1]] + [[[LOOK]] * 21]
-    for record in (conversation(turns), conversation(turns, forced_quit=True)):
-        both = judge_both(pantry(truth), record)
-        assert both.official.valid
-        assert both.corrected.reason == "multi_turn:force_terminated"
-        assert both.corrected_rules == ("C16",)
-    assert judge_both(pantry(truth), conversation([*turns[:-1], [[LOOK]] * 20])).corrected.valid
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.exact import parameter_type
 from pytest_bfcl.checkers.json_calls import call_form
-from pytest_bfcl.checkers.values import check_python, fits
+from pytest_bfcl.checkers.values import check_python
 from pytest_bfcl.transcript import Call
 from tests.checkers.building import function, schema
 
@@ -86,31 +86,6 @@ def test_any_value_as_json_within_bounds(value: Any, shown: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "answer", "right"),
-    [
-        (None, None, True), (None, 0, False), (0, None, False), (None, False, False), (False, None, False),
-        (True, True, True), (True, False, False), (1, True, False), (True, 1, False), (1, 1, True), (1.0, 1, False),
-        (1, 1.0, False), ("a B", "ab", True), (1, "1", False), ("1", 1, False), ([], [], True), ([1], [], False),
-        ((1,), [1], False), ({}, {}, True), ([], {}, False), ({"a": None}, {"a": [None]}, True),
-        ({"a": 1}, {"a": 1}, True), ({"a": 1}, {}, False), ({}, {"a": [1, ""]}, True), ({}, {"a": [1]}, False),
-        ({"a": [1]}, {"a": [1, 2]}, False), ({"a": [1, 2]}, {"a": [1, 2]}, True), ({"a": [2]}, {"a": [[2]]}, True),
-    ],
-)  # fmt: skip
-def test_one_value_against_one_answer(value: Any, answer: Any, right: bool) -> None:
-    assert fits(value, answer, {}, OFFICIAL) is right
-
-
-@pytest.mark.parametrize(
-    ("described", "words"),
-    [("array<float>", "array of float"), ("array", "array"), ({"type": "string", "items": {"type": "float"}}, "string"),
-     ({"type": "array", "items": {"type": 5}}, "array"), ({"type": "array", "items": "float"}, "array"), ({}, "any"),
-     ({"type": 5}, "any"), ({"type": ["integer", "null"]}, "any"), ("odd", "odd")],
-)  # fmt: skip
-def test_types_in_words(described: Any, words: str) -> None:
-    assert parameter_type(schema(described) if isinstance(described, str) else described).words == words
-
-
-@pytest.mark.parametrize(
     ("key", "shown"), [("k", "k"), (None, "**"), (5, "5"), ("k" * 300, "k" * 200), (("a", 1), "('a', 1)")]
 )
 def test_keys_of_shown_values_are_texts_of_bounded_length(key: Any, shown: str) -> None:
@@ -139,20 +114,6 @@ def test_input_on_which_the_reference_raises_fails_with_a_type(word: str, value:
     how = CallRules(functions=[function("serve", x=word)])
     details = check_calls([Call("serve", {"x": value})], [{"serve": {"x": answers}}], "simple", how).details
     assert getattr(details, "reference", None) == "raises here and gives no verdict"
-
-
-@pytest.mark.parametrize(
-    ("described", "value", "answers"),
-    [
-        ({"type": "array"}, [1, "a"], [[1, "A"]]),
-        ({"type": "object"}, {"k": 1}, [{"k": [1]}]),
-        ({"type": "number"}, 3, [3.0]),
-        ({"type": "wonder"}, 3, [3]),
-        ({}, "x", ["X"]),
-    ],
-)
-def test_schemas_the_reference_cannot_use_are_judged(described: dict[str, Any], value: Any, answers: list[Any]) -> None:
-    assert reason(described, value, answers) is None
 
 
 @pytest.mark.parametrize("schema", [7, None, ["integer"]])
@@ -207,11 +168,6 @@ def test_faults_are_counted(calls: list[dict[str, str]], form: dict[str, int]) -
     assert call_form(FUNCTIONS, calls) == {"calls": len(calls), **form}
     nested = [[[call] for call in calls], [""]]
     assert call_form(FUNCTIONS, nested) == {"calls": len(calls), **form}
-
-
-@pytest.mark.parametrize("output", [None, "", "[now()]", [], [["", "text"], []], [[None]], [{"name": 1}], {"a": 1}])
-def test_what_holds_no_native_call_has_no_form(output: object) -> None:
-    assert call_form(FUNCTIONS, output) is None
 
 
 def test_parameters_of_java_are_sent_as_texts() -> None:

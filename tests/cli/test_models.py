@@ -7,16 +7,6 @@ import json
 from pytest_bfcl.cli import main
 
 
-def test_the_listing(capsys, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown-0123456789")
-    assert main(["models"]) == 0
-    shown = capsys.readouterr().out
-    assert "OPENAI_API_KEY (set)" in shown
-    assert "never-shown" not in shown
-    for name in ("vllm", "anthropic", "oracle", "replay"):
-        assert f"\n{name} " in shown
-
-
 def test_the_listing_as_json(capsys):
     assert main(["models", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.scoring.gating import GateOptions
-from pytest_bfcl.session.evaluation import dry_run, run
+from pytest_bfcl.session.evaluation import run
 from tests.plugin.conftest import call, question, write_lines
 
 MODEL = "scripted:script.json@fc"
@@ -107,21 +105,6 @@ def test_expected_failures_are_written_and_taken(
     assert main(["run", *verb("verb", "--expected", "v/known.json")]) == 0
 
 
-def test_a_dry_run_in_python(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
-    found = dry_run("bench", ["oracle:@fc", "oracle:@prompt"], categories=["multiple"], precision=2)
-    assert [(each.model, each.entries, each.calls, each.usd) for each in found.estimates] == [
-        ("oracle:@fc", 4, 4.0, None),
-        ("oracle:@prompt", 4, 4.0, None),
-    ]
-    assert found.estimates[0].input_tokens > 100
-    assert len(found.lines) == 4
-    with pytest.raises(UsageError, match="a gate needs to know its data"):
-        dry_run("auto", "oracle:", gates=GateOptions(fail_under=["all=1"]))
-    with pytest.raises(UsageError, match="the shard '0/2' is not valid"):
-        dry_run("bench", "oracle:", shard="0/2")
-
-
 def test_nothing_selected_has_a_code_of_its_own(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,18 +117,3 @@ def test_nothing_selected_has_a_code_of_its_own(
     (place / "ids.txt").write_text("simple_python_2\n")
     assert main(["run", *verb("verb", "--ids", "ids.txt", "--dry-run")]) == 5
     assert "nothing is left to ask: 43 verdicts are there" in capsys.readouterr().out
-
-
-def test_gates_and_parts_in_python(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In memory: the same verdict as in a run directory."""
-    monkeypatch.chdir(place)
-    gates = GateOptions(fail_under=["all=99"], baseline="good", noninferior=["8"])
-    kept = run("bench", MODEL, out=tmp_path / "run", gates=gates)
-    held = run("bench", MODEL, gates=gates)
-    assert held.summary["gate"] == kept.summary["gate"]
-    assert kept.summary["gate"]["verdict"] == "failed"
-    assert (kept.exit_code, held.exit_code) == (1, 1)
-    parts = [run("bench", MODEL, shard=(index, 2)).records for index in (1, 2)]
-    assert sorted(line["id"] for part in parts for line in part) == sorted(line["id"] for line in held.records)
-    with pytest.raises(UsageError, match="cannot be met, nothing was sent"):
-        run("bench", MODEL, shard="1/2", gates=GateOptions(fail_under=["overall=1"]))

@@ -32,10 +32,6 @@ def test_layouts_of_prompts(layout: Any, documents: list[Any]) -> None:
     assert documents_text(documents, layout) == shown.read_bytes().decode()
 
 
-def test_documents_without_parameters() -> None:
-    assert documents_text([{"name": "g"}, {"name": "h"}], "xml").count("<params>\n  </params>") == 2
-
-
 @pytest.mark.parametrize(
     "documents",
     [

@@ -100,14 +100,6 @@ def test_what_ends_a_turn_but_not_the_conversation(last):
     assert not transcript.forced_quit
 
 
-def test_one_broken_call_stops_the_whole_step():
-    model = Listed(calls(("add_book", '{"title": "a"}'), ("add_book", "{")), "done")
-    transcript = hold(shelf_entry(), model)
-    assert transcript.steps[0].results == []
-    assert transcript.steps[0].error
-    assert len(model.requests) == 1
-
-
 def test_an_endpoint_that_wants_results_for_broken_calls_gets_them():
     refusal = AdapterError("bad_request", "tool_calls must be followed by tool messages")
     model = Listed(calls(("add_book", "{")), refusal, "sorry")

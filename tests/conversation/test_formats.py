@@ -53,13 +53,6 @@ def test_a_server_without_parser() -> None:
     assert model.requests[0].functions
 
 
-def test_texts_stay_texts_in_prompting() -> None:
-    text = f"<tool_call>\n{ADD}\n</tool_call>"
-    model = Listed(text, "Done.", mode="prompt")
-    assert held(model, decoder="hermes").turns[0].steps[0].call_texts == ["add_book(title='Emma')"]
-    assert model.requests[1].messages[-2] == {"role": "assistant", "content": text}
-
-
 @pytest.mark.parametrize(("mode", "system"), [("fc", True), ("prompt", True), ("prompt", False)])
 def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label(mode: Any, system: bool) -> None:
     model = Listed(f"<tool_call>\n{ADD}\n</tool_call>", "Done.", "Done.", mode=mode)

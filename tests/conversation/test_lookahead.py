@@ -1,7 +1,6 @@
 """The look-ahead: order, window, dependencies, failures, cancellation."""
 
 import asyncio
-import gc
 import random
 import time
 from collections import Counter
@@ -136,17 +135,6 @@ def test_what_is_started(plan, asked, discarded, concurrency, started):
     assert not discarded or len(held.started) == len(started)
 
 
-def test_a_link_that_was_taken_is_awaited_by_nobody():
-    """Questions planned after their write stage has ended start at once."""
-
-    async def work(ahead):
-        await ahead.transcript(Job("w"))
-        ahead.plan([Job("w"), Job("q", None, ("w",))])
-        return await take_all(ahead, ["q"])
-
-    assert held_in(work, [Job("w"), Job("v", None, ("w",))])[0] == ["q"]
-
-
 WENT_ON = "continue the run: what was answered is not asked again"
 
 
@@ -174,24 +162,6 @@ def test_a_failed_write_stage_is_no_failure_of_the_model_at_the_question(error, 
     assert getattr(caught.value, "status", None) == getattr(error, "status", None)
 
 
-class Interrupted(BaseException):
-    """What Ctrl-C in the middle of a step is."""
-
-
-def test_failures_nobody_asks_for_are_silent():
-    complaints = []
-
-    async def work(ahead):
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
-        await ahead.transcript(Job(0))
-        await settled()
-        ahead.discard(1)
-
-    held_in(work, jobs(3), failing={"1": RuntimeError("unexpected"), "2": Interrupted()})
-    gc.collect()
-    assert complaints == []
-
-
 def test_on_demand():
     async def work(ahead):
         for _ in range(2):
@@ -200,27 +170,6 @@ def test_on_demand():
     _, held = held_in(work, [*jobs(2), Job("w")])
     assert Counter(held.started) == {0: 1, 1: 1, "w": 1, "later": 2}
     assert held.started.index("w") < held.started.index("later")
-
-
-def test_who_no_longer_waits_for_a_transcript_takes_none():
-    async def work(ahead):
-        waits = asyncio.ensure_future(ahead.transcript(Job(0)))
-        await asyncio.sleep(0)
-        waits.cancel()
-        await settled()
-        return await take_all(ahead, [0])
-
-    found, held = held_in(work, jobs(1), 0.01)
-    assert (found, held.started) == (["0"], [0])
-
-
-def test_jobs_that_wait_for_each_other_are_asked_for_in_vain():
-    async def work(ahead):
-        promise = ahead.ask(Job("a"))
-        await settled()
-        return promise.done()
-
-    assert held_in(work, [Job("a", None, ("b",)), Job("b", None, ("a",))])[0] is False
 
 
 def test_a_loop_that_stands_still_starts_what_is_asked_for_when_it_goes_on():
@@ -305,28 +254,6 @@ def test_the_order_is_what_it_was(seed: int, concurrency: int, window: int | Non
 
     asyncio.run(main())
     assert " ".join(order) == ORDERS[seed, concurrency, window]
-
-
-def test_callers_that_run_the_loop_ask_and_take():
-    async def work(ahead):
-        promise = ahead.ask(Job("a"))
-        assert ahead.take("a") is None  # not over yet
-        assert (in_flight(ahead), held_ready(ahead)) == (1, 0)
-        await asyncio.wait([promise])
-        assert held_ready(ahead) == 1
-        assert ahead.take("a").entry_id == "a"
-        assert ahead.take("a") is ahead.take("nobody") is ahead.take("b") is None
-        await asyncio.wait([ahead.ask(Job("bad"))])
-        with pytest.raises(AdapterError, match="gone"):
-            ahead.take("bad")
-        assert held_ready(ahead) == 1  # b, which nobody asked for
-        ahead.discard("b")
-        assert held_ready(ahead) == 0
-
-    plan = [Job("a"), Job("b"), Job("bad")]
-    assert held_in(work, plan, failing={"bad": AdapterError("server", "gone")}, concurrency=1)[1].started == [
-        "a", "b", "bad"
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("drain_s", "ended"), [(0.0, []), (0.2, [0])])

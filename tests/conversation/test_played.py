@@ -206,27 +206,6 @@ def test_agents_that_break_off_hang_or_leave_turns_out(monkeypatch: pytest.Monke
     assert cleaned == ["yes"]
 
 
-def test_a_call_that_fails_is_told_to_all_of_its_step() -> None:
-    told: list[str] = []
-
-    class Broken:
-        memory = None
-
-        async def execute(self, text: str) -> str:
-            raise ValueError("gone")
-
-    async def play(game: PlayedConversation) -> None:
-        game._world = Broken()  # type: ignore[assignment]
-        game.begin_turn()
-        found = await asyncio.gather(game.call("list_books", {}), game.call("list_books", {}), return_exceptions=True)
-        told.extend(str(each) for each in found)
-        raise AdapterError("fixture", "over")
-
-    with pytest.raises(AdapterError, match="over"):
-        hold(shelf_entry(), play)
-    assert told == ["gone", "gone"]
-
-
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_call_that_nobody_awaits_any_more_holds_up_no_other(fails: bool) -> None:
     told: list[Any] = []

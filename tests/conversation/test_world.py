@@ -12,7 +12,7 @@ import pytest
 from pytest_bfcl.conversation import world
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.history import fill_calls
-from pytest_bfcl.conversation.world import TOO_MUCH, UNRECORDED, World, open_world
+from pytest_bfcl.conversation.world import TOO_MUCH, World, open_world
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.providers.local_site import LocalSite
@@ -95,22 +95,6 @@ def test_web_tools_search_where_they_are_told_and_show_snippets_by_category(cate
         open_world(entry, settings=Settings(), texts=data.texts)
     with pytest.raises(HarnessError, match="needs its own MCP server"):
         open_world(entry.model_copy(update={"mcp": "shop"}), settings=Settings(), texts=data.texts)
-
-
-def test_tools_that_give_what_they_gave_then() -> None:
-    """The same call made several times has the results in their order, and the last of them ever after."""
-    results = [{"call": call, "arguments": {"n": n}, "result": text} for call, n, text in (
-        ("a-b", 1, "one"), ("c", 1, "other"), ("a-b", 1, "two"), ("a-b", 2, "three"), ("a-b", 1, "last"))]  # fmt: skip
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    tools = [{"name": "a-b", "parameters": schema, "dialect": "json-schema"}, {"name": "c", "parameters": {}}]
-    entry = Entry(id="recorded_0", category="recorded", question=[], function=tools, results=results)
-    opened = open_world(entry, settings=Settings(), texts=TEXTS)
-    calls = ("a_b(n=1)", "a_b(n=2)", "a_b(n=1)", "a_b(n=1)", "a_b(n=1)", "c(n=1)")
-    assert [opened.execute_now(call) for call in calls] == ["one", "three", "two", "last", "last", "other"]
-    for call, said in (
-        ("c(n=9)", UNRECORDED), ("d(n=1)", "there is no tool 'd'"), ("a_b(n='x')", "invalid arguments"), ("c(", "Error")
-    ):  # fmt: skip
-        assert said in opened.execute_now(call)
 
 
 def test_calls_of_recorded_entries_are_written_with_every_argument() -> None:

@@ -120,13 +120,6 @@ def test_multi_turn_problems(tmp_path: Path, fields: dict[str, Any], expected: s
     assert any(expected in message for message in found), found
 
 
-def test_texts_to_look_for(tmp_path: Path) -> None:
-    fields = {"category": "web_search_base", "function": [], "involved_classes": ["WebSearchAPI"]}
-    assert messages(tmp_path, **fields, possible_answer=["yes"]) == []
-    assert "non-empty text" in messages(tmp_path, **fields, possible_answer=[" "])[0]
-    assert "no possible_answer" in messages(tmp_path, **fields, possible_answer=[])[0]
-
-
 TRIAL = {"category": "mcp", "mcp": "shop", "function": [], "possible_answer": None, "expect": [{"answer": "x"}]}
 TOLD = {**TRIAL, "category": "recorded", "mcp": None, "function": [FUNCTION],
         "results": [{"call": "lamp.switch", "result": "on"}]}  # fmt: skip

@@ -67,10 +67,3 @@ def test_the_files_of_a_command(folder: Path, command: str, files: list[str], mo
     (folder / "seed" / "tool.py").write_text("")
     monkeypatch.chdir(folder)
     assert [path.as_posix() for path in command_files(command)] == files
-
-
-@pytest.mark.parametrize("words", ["--log={}", "--db {}", "LOG={} serve", "{}"])
-def test_what_a_server_may_write_is_no_input_of_it(folder: Path, words: str) -> None:
-    (folder / "notes.json").write_text("{}")
-    command = f"python {folder}/server.py --config {folder}/fill.sql {words.format(folder / 'notes.json')}"
-    assert list(command_files(command, written=True)) == [folder / "server.py", folder / "fill.sql"]

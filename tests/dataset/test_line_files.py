@@ -36,21 +36,3 @@ def test_few_files_stay_open_and_none_is_left_behind(files: list[tuple[Path, int
     assert open_files() <= before + LineFiles.MOST_OPEN + 2
     del lines, copies
     assert open_files() == before
-
-
-def test_a_file_that_is_gone_is_an_error_and_a_short_one_gives_what_there_is(tmp_path: Path) -> None:
-    path = tmp_path / "short.jsonl"
-    path.write_bytes(b"0123456789")
-    assert LineFiles().read(path, 4, 100) == b"456789"
-    with pytest.raises(OSError, match="nothing"):
-        LineFiles().read(tmp_path / "nothing", 0, 1)
-
-
-def test_a_file_that_was_cut_gives_what_there_is_to_lines_in_order(tmp_path: Path) -> None:
-    path = tmp_path / "cut.jsonl"
-    path.write_bytes(b"0123456789\n" * 3)
-    lines = LineFiles()
-    assert lines.read(path, 0, 11) == b"0123456789\n"
-    path.write_bytes(b"0123456789\n01")
-    assert lines.read(path, 11, 11) == b"01"
-    assert lines.read(path, 22, 11) == b""

@@ -257,26 +257,6 @@ def bundled_folder(root: Path) -> Path:
     return root
 
 
-def test_our_own_layout(tmp_path: Path) -> None:
-    dataset = opened(bundled_folder(tmp_path))
-    assert dataset.categories() == [
-        "simple_python", "live_simple", "multi_turn_miss_func", "web_search_base", "web_search_no_snippet",
-        "memory_kv", "memory_vector", "memory_rec_sum", "format_sensitivity",
-    ]  # fmt: skip
-    question = dataset.entry("memory_kv_0-home-0")
-    assert question.depends_on == ["memory_kv_prereq_0-home-0", "memory_kv_prereq_1-home-1"]
-    assert (question.involved_classes, question.possible_answer) == (["MemoryAPI_kv"], ["hall"])
-    assert question.question[0][0] == {"role": "system", "content": dataset.texts.agentic_answer}
-    assert dataset.entry("memory_kv_prereq_1-home-1").depends_on == ["memory_kv_prereq_0-home-0"]
-    assert dataset.entry("web_search_no_snippet_0").initial_config == {"WebSearchAPI": {"show_snippet": False}}
-    assert dataset.depends_on(dataset.index("memory_kv")[0]) == question.depends_on
-    assert dataset.depends_on(dataset.index("memory_kv_prereq")[1]) == ["memory_kv_prereq_0-home-0"]
-    assert dataset.depends_on(dataset.index("simple_python")[0]) == []
-    held = dataset.entry("multi_turn_miss_func_0")
-    assert [doc["name"] for doc in held.function] == ["lamp.switch"]
-    assert {turn: [doc["name"] for doc in docs] for turn, docs in held.missed_function.items()} == {1: ["lamp.dim"]}
-
-
 def test_files_that_are_no_categorys_are_told(tmp_path: Path) -> None:
     root = bundled_folder(tmp_path)
     assert opened(root).unused_text() == ""

@@ -181,12 +181,6 @@ def test_the_message_in_any_shape(text: str, message: str) -> None:
     assert said == message or (message.startswith("[") and said.startswith(message))
 
 
-def test_an_error_inside_a_reply_is_not_called_the_status_of_the_reply() -> None:
-    found = http_fault(400, '{"error": "no"}', inside=True)
-    assert isinstance(found, AdapterError)
-    assert (found.message, found.status) == ("the endpoint answered HTTP 200 with an error: no", 400)
-
-
 @pytest.mark.parametrize(
     ("text", "refused"),
     [

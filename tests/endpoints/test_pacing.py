@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pytest_bfcl.endpoints.pacing import LONGEST_CLOSED_S, Gate, Pace
+from pytest_bfcl.endpoints.pacing import Gate, Pace
 from pytest_bfcl.failures import AdapterError, HarnessError
 from tests.endpoints.servers import (
     Bucket,
@@ -312,18 +312,6 @@ def test_an_answer_that_was_sent_after_the_first_refusal_ends_their_row() -> Non
         pace.answered(2.5, 2.5 - sent_at, wanted=True)
         pace.refused_at(3.0, 5.0)
         assert (pace.closed_until == 8.0) is closed
-
-
-@pytest.mark.parametrize(("wished", "row", "limit", "closed"), [
-    (LONGEST_CLOSED_S, 3, 8, True), (LONGEST_CLOSED_S + 0.1, 3, 8, False), (0.0, 3, 8, False), (None, 3, 8, False),
-    (1.0, 2, 8, False), (1.0, 4, 20, False), (1.0, 5, 20, True),
-])  # fmt: skip
-def test_how_many_wishes_close_the_gate(wished: float | None, row: int, limit: int, closed: bool) -> None:
-    pace = Pace(limit, limit)
-    for _ in range(row):
-        pace.refused_at(1.0, wished)
-    assert (pace.closed_until == 1.0 + (wished or 0.0)) is closed
-    assert pace.refused == row
 
 
 @pytest.mark.parametrize(

@@ -350,26 +350,6 @@ def test_latency_is_that_of_the_successful_attempt() -> None:
     assert asking.breaker.answered
 
 
-@pytest.mark.parametrize(("passing", "asked"), [(True, 0), (False, 1)])
-def test_whose_error_waits_for_the_examination(passing: bool, asked: int) -> None:
-    """An error that made the endpoint suspicious comes when that is decided; passing trouble holds up the next one."""
-    questions = []
-
-    async def probe() -> Reply:
-        questions.append(1)
-        return Reply("hello")
-
-    asking = Caller(Settings(), "here", RetryPolicy(0), probe=probe)
-
-    async def attempt() -> Reply:
-        asking.breaker.suspicion = Suspicion(BAD, "fails", passing)
-        raise BAD
-
-    with pytest.raises(AdapterError):
-        run(asking.call(attempt))
-    assert len(questions) == asked
-
-
 def test_closing_ends_an_examination() -> None:
     async def probe() -> Reply:
         await asyncio.sleep(60)
@@ -388,22 +368,6 @@ def test_closing_ends_an_examination() -> None:
             await waits
 
     run(main())
-
-
-def test_many_limits_share_one_timer_and_leave_nothing():
-    async def work():
-        watch = Stopwatch(5, tick_s=0.01)
-
-        async def one():
-            async with watch.limit():
-                await asyncio.sleep(0.05)
-
-        await asyncio.gather(*(one() for _ in range(200)))
-        await asyncio.sleep(0.05)
-        assert watch._timer is None
-        assert not watch._scopes
-
-    run(work())
 
 
 def test_the_policy_and_limits_of_a_runs_settings():

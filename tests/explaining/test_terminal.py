@@ -30,26 +30,6 @@ def marked(shown: str) -> list[str]:
 JAVA = {"category": "simple_java", "language": "java", "return_format": "java"}
 
 
-@pytest.mark.parametrize(
-    ("output", "advice"),
-    [
-        ("```python\n[serve_soup(bowls=2)]\n```", "language word"),
-        ("Sure! [serve_soup(bowls=2)]", "nothing else"),
-        ("[serve\\_soup(bowls=2)]", "escaped"),
-        ("[serve_soup(2)]", "Arguments must be named"),
-        ("[serve_soup(bowls='2')]", "without quotes"),
-        ("[serve_soup(bowls=2.0)]", "without a decimal point"),
-        ([{"serve_soup": "{bowls: 2}"}], "one JSON object"),
-        ("[Serve_Soup(bowls=2)]", "case differ"),
-        ("<think>Soup?</think>[serve_soup(bowls=2)]", "--bfcl-think strip"),
-    ],
-)
-def test_advice_for_known_pitfalls(output: Any, advice: str) -> None:
-    shown = text(output)
-    assert "  advice" in shown
-    assert advice in shown
-
-
 TWO = [{"serve_soup": {"bowls": [2]}}, {"serve_soup": {"bowls": [3], "table": ["window"]}}]
 POT = function("Pot.fill", liters="long", lid="boolean")
 

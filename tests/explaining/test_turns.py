@@ -100,26 +100,6 @@ def test_what_went_wrong_is_said(name: str) -> None:
     assert [words for words in unsaid if words in shown] == []
 
 
-def test_the_page_of_an_entry_marks_the_same() -> None:
-    moved = ["mv('hive_a.txt', 'hives_of_last_year')"]
-    turns = [[LS], [[*GREP, *moved]], [WRONG_FOLDER], [NOTE]]
-    entry = DATA.entry(CHAIN)
-    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
-    verdict = judge(entry, record, "official")
-    line = {"outcome": "failed", "reason": verdict.reason, "detail": verdict.detail}
-    why = explain(line, entry, record)
-    marks = {call.text: call.mark for call in why.called if call.mark}
-    assert verdict.detail["turn"] == 1
-    assert marks == {moved[0]: "not expected"}
-    assert not any(call.mark for call in why.expected)
-    turns[1] = [GREP]
-    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
-    verdict = judge(entry, record, "official")
-    why = explain(line | {"reason": verdict.reason, "detail": verdict.detail}, entry, record)
-    (mark,) = [call.mark for call in why.called if call.mark]
-    assert mark == 'destination is "quarantin", expected "quarantine"'
-
-
 def test_the_page_of_an_entry_shows_the_tools_error() -> None:
     turns = [[turn] for turn in TWICE]
     entry = DATA.entry(CHAIN)
@@ -133,19 +113,6 @@ def test_the_page_of_an_entry_shows_the_tools_error() -> None:
         call.result for call in explain(line, entry, record).called if call.text == "cd('hives')" and call.result
     ]
     assert f"→ {escape(error)}" in page
-
-
-def test_long_texts_are_shown_where_they_part() -> None:
-    story = "The queen was seen on the third frame from the left, and she looked well. " * 6
-    entry = DATA.entry(CHAIN).model_copy(
-        update={"possible_answer": [LS, GREP, MOVE, ["touch('a')", f"echo({story + 'End.'!r}, 'a')"]]}
-    )
-    made = [[LS], [GREP], [MOVE], [["touch('a')", f"echo({story + 'Fin.'!r}, 'a')"]]]
-    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": made})
-    shown = failure_lines(entry, record, judge(entry, record))
-    assert max(map(len, shown.splitlines())) <= 100
-    assert 'well. End."' in shown
-    assert 'well. Fin."' in shown
 
 
 def test_hostile_texts_stay_one_bounded_text() -> None:

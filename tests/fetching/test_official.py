@@ -119,14 +119,6 @@ def test_a_second_call_does_nothing(cache: Path, pinned: Path) -> None:
     assert (folder / "manifest.json").stat().st_mtime_ns != before
 
 
-def test_an_unknown_wheel_beside_the_official_set(cache: Path, pinned: Path, tmp_path: Path) -> None:
-    official = fetch(pinned)
-    other = write_wheel(tmp_path / "other.whl", {"bfcl_eval/data/BFCL_v4_multiple.json": ""})
-    folder = fetch(other, allow_unknown=True)
-    assert folder != official
-    assert fetched_folder() == official
-
-
 def test_many_at_once_unpack_once(cache: Path, pinned: Path) -> None:
     results: list[Path] = []
     threads = [threading.Thread(target=lambda: results.append(fetch(pinned))) for _ in range(8)]

@@ -102,14 +102,6 @@ def test_a_wrong_address_is_told_with_the_right_one():
     assert "/v1: models are listed there" in model.breaker.advice
 
 
-def test_a_wrong_model_name_is_told_with_those_there_are():
-    models = {"/v1/models": {"data": [{"id": "my-model"}, {"id": "mm"}]}}
-    answer = Server(lambda: trouble(404, "The model `m` does not exist"), down=True, models=models)
-    _, model = ask_all(answer, ["q"] * 20, base="/v1")
-    assert "did you mean mm" in model.breaker.advice
-    assert answer.looked == 1, "it is looked up once"
-
-
 @pytest.mark.parametrize("status", [403, 500, 429])
 def test_a_continued_run_gets_past_entries_that_failed_before(status):
     """Only poison is left: a harmless question shows that the endpoint is well, and every entry gets its error."""

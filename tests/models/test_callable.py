@@ -12,7 +12,7 @@ import pytest
 
 from pytest_bfcl.endings import TROUBLE, UnknownEnding
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import Model, as_model
+from pytest_bfcl.models import as_model
 from pytest_bfcl.transcript import Reply
 from tests.models.loopback import CLOCK, WEATHER, request, run
 
@@ -71,34 +71,6 @@ def test_a_reply_with_a_problem_and_no_ending_is_no_answer():
     model = as_model(lambda request: Reply(text="half an ans", problem=TROUBLE))
     with pytest.raises(UnknownEnding):
         run(model.generate(request()))
-
-
-def test_names_and_modes_of_objects():
-    model = as_model(SimpleNamespace(generate=lambda request: "hi", mode="prompt"), "fixture:mine")
-    assert (model.spec, model.mode, model.underscore_names) == ("fixture:mine@prompt", "prompt", False)
-    assert isinstance(model, Model)
-    for own, asked, mode in (
-        ("prompt", "fc", "prompt"),
-        (None, "prompt", "prompt"),
-        (None, None, "fc"),
-        ("", None, "fc"),
-    ):
-        assert as_model(SimpleNamespace(generate=lambda request: "hi", mode=own), mode=asked).mode == mode
-    named = SimpleNamespace(generate=lambda request: "hi", spec="own:z", underscore_names=False)
-    assert (as_model(named).spec, as_model(named).underscore_names) == ("own:z@fc", False)
-    assert as_model(named, mode="prompt").spec == "own:z@prompt"
-
-    class Complete:
-        spec, mode, underscore_names = "mine:x@fc", "fc", True
-
-        async def generate(self, request):
-            return Reply(text="x")
-
-        async def aclose(self):
-            pass
-
-    complete = Complete()
-    assert as_model(complete) is complete
 
 
 @pytest.mark.parametrize(
@@ -177,17 +149,6 @@ def test_modes_there_are_not():
     assert as_model(complete) is complete
     half = SimpleNamespace(spec="a:b", mode="fc", underscore_names=True, generate=lambda request: "x", aclose=len)
     assert as_model(half) is not half  # its generate is not awaited
-
-
-@pytest.mark.parametrize("underscore_names", [True, False])
-def test_documented_names_become_those_of_the_wire(underscore_names):
-    obj = SimpleNamespace(generate=lambda request: [{"name": "weather.lookup", "arguments": {}},
-    {"name": "x", "arguments": {}}],
-                          underscore_names=underscore_names)  # fmt: skip
-    assert [call.name for call in ask(obj, WEATHER).tool_calls] == [
-        "weather_lookup" if underscore_names else "weather.lookup",
-        "x",
-    ]
 
 
 def test_the_number_of_its_threads_is_the_objects_own():

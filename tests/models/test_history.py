@@ -47,7 +47,6 @@ DONE = {
 }  # fmt: skip
 FIRST = {"chat": CHAT, "responses": {"output": ITEMS, "status": "completed"},
          "anthropic": {"content": BLOCKS, "stop_reason": "tool_use"}}  # fmt: skip
-RESULT = '{"count": 2}'
 
 
 def bodies_of(api, journal, *answers, **settings):
@@ -67,35 +66,6 @@ def bodies_of(api, journal, *answers, **settings):
 
     run(work())
     return bodies
-
-
-HEARD = {name: value for name, value in CHAT["choices"][0]["message"].items() if name != "refusal"}
-"""What goes back to chat: all that was said but what is empty."""
-OUTPUT = {"type": "function_call_output", "call_id": LONG, "output": RESULT}
-
-
-@pytest.mark.parametrize(
-    ("api", "reasoning", "heard"),
-    [
-        ("chat", "reference", [HEARD]),
-        ("chat", "drop", [{name: value for name, value in HEARD.items() if name != "reasoning_content"}]),
-        ("responses", "reference", ITEMS),
-        ("responses", "drop", [{name: value for name, value in ITEMS[1].items() if name != "id"}]),
-        ("anthropic", "reference", [{"role": "assistant", "content": BLOCKS}]),
-        ("anthropic", "drop", [{"role": "assistant", "content": BLOCKS[2:]}]),
-    ],
-)
-def test_what_was_said_goes_back_with_the_next_request(api, reasoning, heard):
-    _, body = bodies_of(api, None, FIRST[api], DONE, reasoning=reasoning)
-    first, *said, result = body["input" if api == "responses" else "messages"]
-    assert (first["role"], said) == ("user", heard)
-    if api == "chat":
-        assert result == {"role": "tool", "tool_call_id": LONG, "content": RESULT}
-    elif api == "responses":
-        assert (result, body["include"], body["store"]) == (OUTPUT, ["reasoning.encrypted_content"], False)
-    else:
-        cached = (first["content"][0]["cache_control"], body["tools"][-1]["cache_control"])
-        assert (result["content"][0]["tool_use_id"], cached) == (LONG, ({"type": "ephemeral"},) * 2)
 
 
 @pytest.mark.parametrize("api", FIRST)

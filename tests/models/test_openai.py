@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from types import SimpleNamespace
-
 import pytest
 from aiohttp import web
 
 from pytest_bfcl.endpoints.retrying import RetryPolicy
-from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import ToolsRefused, create_model, openai, parse_spec
-from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import TEMPLATE_VARIABLES, Chat
-from pytest_bfcl.models.endpoint import Answer
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, answering, ask
-from tests.models.loopback import CLOCK, WEATHER, Prompted, completion, request
+from tests.models.loopback import WEATHER, Prompted, completion, request
 
 
 @pytest.fixture(autouse=True)
@@ -26,46 +19,8 @@ def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def test_the_request_carries_tools_key_and_parameters():
-    seen = {}
-
-    async def handler(req):
-        seen.update(await req.json(), _auth=req.headers["authorization"], _path=req.path)
-        return web.json_response(completion({"content": "hi"}))
-
-    asked = request(WEATHER, parameters={"temperature": 0.5, "max_tokens": 64, "seed": None})
-    asked.messages.append({"role": "assistant", "content": "a", "reasoning_content": "a thought", "_note": 1})
-    ask(handler, asked)
-    assert seen["_path"] == "/v1/chat/completions"
-    assert seen["_auth"] == f"Bearer {KEY}"
-    assert (seen["model"], seen["temperature"], seen["max_tokens"]) == ("m", 0.5, 64)
-    assert "seed" not in seen
-    tool = seen["tools"][0]["function"]
-    assert tool["name"] == "weather_lookup"
-    assert tool["parameters"]["properties"]["degrees"]["type"] == "number"
-    assert seen["messages"] == [
-        {"role": "user", "content": "How is the weather in Bern?"},
-        {"role": "assistant", "content": "a", "reasoning_content": "a thought"},
-    ]
-
-
 def direct(spec="vllm:m@fc", **settings):
     return create_model(spec, Settings(base_url="http://localhost:1/v1", **settings))
-
-
-def test_parameters_of_a_request():
-    model = direct(parameters={"temperature": None})
-    body = model.payload(request(WEATHER, parameters={"temperature": None, "top_k": 3, "model": None}))
-    assert (body["top_k"], "temperature" in body, "model" in body) == (3, False, False)
-    assert "stream" not in body
-    streamed = direct(stream=True).payload(request(WEATHER))
-    assert (streamed["stream"], streamed["stream_options"]) == (True, {"include_usage": True})
-    responses = direct(api="responses").payload(request(WEATHER, parameters={"max_tokens": 7}))
-    assert (responses["max_output_tokens"], "max_tokens" in responses) == (7, False)
-    assert direct(api="responses")._renamed != direct()._renamed == {}
-    assert (direct().underscore_names, direct("vllm:m@prompt").underscore_names) == (True, False)
-    with pytest.raises(UsageError, match="has no name"):
-        OpenAIModel(parse_spec("openai:"), Settings(), "fc")
 
 
 @pytest.mark.parametrize(
@@ -83,23 +38,6 @@ def test_models_that_reason_are_sent_a_temperature_only_where_it_was_asked_for(s
     assert (body.get("temperature"), body["top_p"], bool(model.notes)) == (sent, 1, noted)
 
 
-class Templated(Chat):
-    """An API whose prompts a family renders, which says itself whether names keep their dots."""
-
-    def __init__(self, underscore_names):
-        super().__init__()
-        self.family = SimpleNamespace(format=SimpleNamespace(underscore_names=underscore_names))
-
-
-@pytest.mark.parametrize(("mode", "says", "sent"), [("fc", True, True), ("fc", False, False), ("prompt", True, False)])
-def test_a_familys_names_and_variables_of_its_template(mode, says, sent):
-    model = OpenAIModel(parse_spec("vllm:m"), Settings(), mode, api=Templated(says))
-    assert (model.underscore_names, direct().underscore_names) == (sent, True)
-    asked = request(parameters={TEMPLATE_VARIABLES: {"think": False}, "top_k": 3})
-    assert (TEMPLATE_VARIABLES in model.payload(asked), model.payload(asked)["top_k"]) == (False, 3)
-    assert direct().payload(asked)[TEMPLATE_VARIABLES] == {"think": False}
-
-
 @pytest.mark.parametrize("status", [200, 400])
 def test_tools_are_refused_only_where_some_were_sent(status):
     refusal = answering({"error": {"message": "this model does not support tools", "code": 400}}, status)
@@ -113,30 +51,6 @@ def test_where_tools_are_sent():
     prompts = OpenAIModel(parse_spec("vllm:m"), Settings(), "fc", api=Prompted())
     for model, tools in ((prompts, False), (direct("vllm:m@prompt"), False), (direct(), True)):
         assert ("tools" in model.payload(request(WEATHER)), "tools" in model.payload(request())) == (tools, False)
-
-
-def several_turns(*functions):
-    req = request(*functions)
-    entry = req.entry.model_copy(update={"id": "multi_turn_base_0", "category": "multi_turn_base"})
-    return Request(entry, req.messages, req.functions)
-
-
-def test_bodies_are_the_payload_as_json():
-    for spec, settings, req in (
-        ("vllm:m@fc", {}, request(WEATHER, CLOCK)), ("vllm:m@prompt", {}, request(WEATHER)),
-        ("vllm:m@fc", {}, request()),
-        ("vllm:m@fc", {}, request(WEATHER, parameters={"tools": [1]})),
-        ("vllm:m@fc", {"api": "anthropic"}, several_turns(WEATHER, CLOCK)),
-        ("vllm:m@fc", {"api": "anthropic"}, request(WEATHER)),
-        ("vllm:m@fc", {}, several_turns(WEATHER)),
-    ):  # fmt: skip
-        model = direct(spec, **settings)
-        body = model.payload(req)
-        assert json.loads(model._encoded(body, req)) == body
-    assert "cache_control" not in str(direct().payload(several_turns(WEATHER)))
-    marked = direct(api="anthropic").payload(several_turns(WEATHER, CLOCK))["tools"]
-    assert ["cache_control" in tool for tool in marked] == [False, True]
-    assert "cache_control" not in direct(api="anthropic").payload(request(WEATHER))["tools"][0]
 
 
 BODY = {"temperature": 0.5, "max_tokens": 9, "store": False, "tools": [{"function": {"response": {}}}]}
@@ -182,23 +96,6 @@ def test_what_was_meant_is_looked_up_where_address_or_name_may_be_wrong(body, st
     with pytest.raises(AdapterError):
         ask(handler, policy=RetryPolicy(0))
     assert ("GET" in seen) is looked
-
-
-def test_each_event_loop_looks_up_what_was_meant_once(monkeypatch):
-    looked, model, fault = [], direct(), AdapterError("rejected", "no such model", status=404)
-
-    async def likely(server, name):
-        looked.append(name)
-        return "write m2"
-
-    async def twice():
-        for _ in range(2):
-            await model._with_mend(fault, Answer(404, "", {}))
-
-    monkeypatch.setattr(openai, "likely_mend", likely)
-    for _ in range(2):
-        asyncio.run(twice())
-    assert (looked, fault.advice) == (["m", "m"], "write m2")
 
 
 @pytest.mark.parametrize(("status", "again"), [(400, True), (422, True), (500, False), (403, False)])

@@ -11,7 +11,6 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.opening import open_dataset
-from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.models import oracle
 from pytest_bfcl.models.oracle import REFUSAL, answer, final_answer
 from pytest_bfcl.transcript import Step, Transcript, Turn
@@ -109,29 +108,6 @@ def test_what_is_right_without_an_expected_call(category, functions, calls):
     given = {"question": [[{"role": "user", "content": "?"}]], "function": [{"name": "f"}] * functions}
     reply = answer(Entry(id=f"{category}_0", category=category, **given), "fc")
     assert (len(reply.tool_calls), reply.text) == (calls, None if calls else REFUSAL)
-
-
-def test_conversations():
-    item = conversation()
-    assert turn_ground_truth_calls(item, 0) == [
-        ("cd", {"folder": "docs", "force": True}),
-        ("tail", {"file": "a.txt", "lines": 3}),
-    ]
-    reply = answer(item, "fc", 0, 0)
-    assert [c.name for c in reply.tool_calls] == ["cd", "tail"]
-    assert answer(item, "prompt", 0, 0).text == "[cd(folder='docs', force=True), tail(file='a.txt', lines=3)]"
-    assert answer(item, "fc", 0, 1).tool_calls == ()
-    assert answer(item, "fc", 1, 0).text
-    assert answer(item, "fc", 9, 0).text
-
-
-@pytest.mark.parametrize("parameters", [None, {}, {"properties": None, "required": None}, {"properties": {}}])
-def test_plausible_calls_without_arguments(parameters):
-    document = {"name": "f", "parameters": parameters}
-    item = Entry(id="live_relevance_0-0-0", category="live_relevance", question=[[]]).model_copy(
-        update={"function": [document]}
-    )
-    assert answer(item, "fc").tool_calls[0].arguments == "{}"
 
 
 @pytest.mark.parametrize(

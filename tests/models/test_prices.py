@@ -61,16 +61,6 @@ def test_where_prices_come_from(monkeypatch):
     assert (prices.lists(), listed_price("b:m"), litellm_providers()) == ("a list of no day", None, set())
 
 
-@pytest.mark.parametrize(
-    ("given", "base_url", "price"),
-    [(Price(), None, None), (Price(1.0), "http://h", Price(1.0, None)),
-    (Price(None, 2.0), "http://h", Price(None, 2.0)),
-     (Price(0.0, 0.0), "http://h", Price(0.0, 0.0)), (Price(), "http://h", None)],
-)  # fmt: skip
-def test_prices_of_a_run(given, base_url, price):
-    assert price_of("openai:no-such-model", Settings(price=given, base_url=base_url)) == price
-
-
 @pytest.mark.parametrize("content", ["{", "[1]", None])
 def test_a_table_that_cannot_be_read_is_empty(tmp_path, content):
     if content is not None:

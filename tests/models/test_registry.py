@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
-from typing import ClassVar
 
 import pytest
 
@@ -77,43 +76,6 @@ def test_unknown_providers_name_what_exists():
         create_model("gpt-4", Settings())
 
 
-LOCAL, RUN = "http://localhost:8000/v1", {"base_url": "http://user/v1", "served": {"vllm:m": "http://run/v1"}}
-OF_FC = {"models": {"vllm:m@fc": {"api": "responses"}}}
-
-
-@pytest.mark.parametrize(
-    ("spec", "settings", "url", "api", "reasoning"),
-    [
-        ("vllm:m", {}, LOCAL, "chat", "reference"), ("sglang:m", {}, "http://localhost:30000/v1", "chat", "reference"),
-        ("ollama:m:8b", {}, "http://localhost:11434/v1", "chat", "reference"),
-        ("openai:m", {}, "https://api.openai.com/v1", "responses", "reference"),
-        ("openai:m", {"base_url": "http://h:1/v1/"}, "http://h:1/v1", "chat", "reference"),
-        ("anthropic:m", {"base_url": "http://h", "reasoning": "drop"}, "http://h/v1", "anthropic", "drop"),
-        ("anthropic:m", {"base_url": "http://h/"}, "http://h/v1", "anthropic", "reference"),
-        ("anthropic:m", {"base_url": "http://h/v2/"}, "http://h/v2", "anthropic", "reference"),
-        ("vllm:m", {"base_url": "http://h"}, "http://h", "chat", "reference"),
-        ("vllm:m", {"api": "chat", "reasoning": "keep"}, LOCAL, "chat", "keep"),
-        ("vllm:m", {"api": "responses", "reasoning": "keep"}, LOCAL, "responses", "keep"),
-        # a server of the run goes before what the user says
-        *((f"vllm:m{mode}", RUN, "http://run/v1", "chat", "reference") for mode in ("", "@prompt")),
-        ("vllm:n", RUN, "http://user/v1", "chat", "reference"),
-        # settings of one model
-        ("vllm:m@fc", OF_FC, LOCAL, "responses", "reference"), ("vllm:m@prompt", OF_FC, LOCAL, "chat", "reference"),
-        ("vllm:m", OF_FC, LOCAL, "chat", "reference"),
-        ("vllm:m", {"models": {"vllm:m@prompt": {"api": "responses"}}, "mode": "prompt"}, LOCAL, "responses",
-         "reference"),
-    ],
-)  # fmt: skip
-def test_where_and_how_a_model_is_asked(spec, settings, url, api, reasoning, monkeypatch):
-    variable = f"{spec.partition(':')[0].upper()}_BASE_URL"
-    monkeypatch.delenv(variable, raising=False)
-    model = create_model(spec, Settings(**settings))
-    assert (model.server.url, model.api.name, model.api.reasoning) == (url, api, reasoning)
-    monkeypatch.setenv(variable, "http://from-env:2/v1")
-    asked = create_model(spec, Settings(**settings)).server.url
-    assert asked == (url if "base_url" in settings else "http://from-env:2/v1")
-
-
 def test_a_decoder_nobody_can_tell(monkeypatch):
     with pytest.raises(UsageError, match="decoder"):
         create_model("vllm:nobody-knows", Settings(decoder="auto"))
@@ -163,33 +125,6 @@ def test_other_packages_add_providers(monkeypatch):
     assert registry._foreign_info(agent).modes == ("fc", "prompt"), "another package's, whatever its name"
 
 
-class Many:
-    """A provider that takes others' specs."""
-
-    needs: ClassVar = {"known": ("KNOWN_KEY",)}
-    takes = {"known", "parrot"}.__contains__
-
-
-MANY = Many()
-
-
-@pytest.mark.parametrize(
-    ("offered", "found"),
-    [("parrot litellm", {"parrot": "parrot", "known": "litellm"}), ("parrot", {"parrot": "parrot"}),
-     ("litellm", {"parrot": "litellm", "known": "litellm", "litellm": "litellm"})],
-)  # fmt: skip
-def test_who_offers_a_provider(monkeypatch, offered, found):
-    values = {"parrot": f"{__name__}:make_parrot", "litellm": f"{__name__}:MANY"}
-    points = {name: EntryPoint(name, values[name], "pytest_bfcl.models") for name in offered.split()}
-    monkeypatch.setattr(entry_points, "offered", lambda kind: points if kind == "models" else {})
-    for name in ("parrot", "known", "other"):
-        point = registry._offering(name)
-        assert (point and point.name) == found.get(name)
-    listed = {info.name: info for info in list_providers()}
-    assert ("known" in listed) is ("litellm" in found.values())
-    assert "litellm" not in listed or listed["known"].needs == ("KNOWN_KEY",)
-
-
 def test_creating_models_imports_nothing_heavy():
     import subprocess
     import sys
@@ -227,41 +162,8 @@ def test_stores_keys_and_versions(monkeypatch):
     with pytest.raises(UsageError, match="unknown API 'odd'; known: chat, responses, completions, anthropic"):
         create_model("vllm:m", Settings(api="odd"))
     monkeypatch.setattr(entry_points, "require", lambda *asked: lambda *about: asked[:2])
-    made = registry._api(parse_spec("vllm:m"), Settings(api="completions"), LOCAL, "prompt")
+    made = registry._api(parse_spec("vllm:m"), Settings(api="completions"), "http://localhost:8000/v1", "prompt")
     assert made == ("apis", "completions")
-
-
-@pytest.mark.parametrize(
-    ("mode", "asked", "settings", "chosen"),
-    [
-        ("@fc", "prompt", "prompt", "fc"),
-        ("", "prompt", "fc", "prompt"),
-        ("", None, "prompt", "prompt"),
-        ("", None, "auto", "fc"),
-    ],
-)
-def test_who_says_the_mode(mode, asked, settings, chosen):
-    for provider in ("oracle:", "adversary:idle", "openai:m"):
-        model = create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked)
-        assert (model.mode, model.spec) == (chosen, f"{provider}@{chosen}")
-        assert provider == "adversary:idle" or model.underscore_names is (chosen == "fc")
-
-
-@pytest.mark.parametrize(
-    ("spec", "meant"),
-    [
-        ("gpt-4o-fc", "openai:gpt-4o@fc"), ("o3", "openai:o3"), ("claude-x", "anthropic:claude-x"),
-        ("qwen3", "vllm:qwen3"),
-        ("gemini-2", "gemini:gemini-2"), ("mixtral", "mistral:mixtral"), ("grok-4", "xai:grok-4"),
-        ("command-r", "cohere:command-r"),
-        ("deepseek-v3", "deepseek:deepseek-v3"),
-    ],
-)  # fmt: skip
-def test_names_without_a_provider(spec, meant):
-    with pytest.raises(UsageError, match=f"names no provider: a model is written provider:name, for instance {meant}$"):
-        create_model(spec, Settings())
-    with pytest.raises(UsageError, match="unknown provider"):
-        create_model(f"{spec}:x", Settings())
 
 
 def test_lists_of_providers():

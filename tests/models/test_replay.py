@@ -106,15 +106,6 @@ def test_lines_that_cannot_be_replayed(tmp_path, lines, suffix, said):
         replay(tmp_path, *lines, suffix=suffix)
 
 
-def test_repeats_are_lines_of_their_own(tmp_path):
-    model = replay(tmp_path, {**LINE, "repeat": 2, "output": "second"}, LINE, {**LINE, "id": "simple_python_1"})
-    assert len(model) == 3
-    assert [model.transcript_for(entry(), repeat).first_reply.text for repeat in (1, 2)] == ["x", "second"]
-    assert [model.transcript_for(entry(), repeat).repeat for repeat in (1, 2)] == [1, 2]
-    with pytest.raises(AdapterError, match=r"no reply for simple_python_1, repeat 2$"):
-        model.transcript_for(entry("simple_python_1"), 2)
-
-
 def test_json_over_several_lines_is_no_file_of_lines(tmp_path):
     (tmp_path / "out.jsonl").write_text(json.dumps([LINE, FC], indent=1))
     with pytest.raises(UsageError, match=r"out\.jsonl: "):
@@ -150,8 +141,3 @@ def test_what_failed_or_was_not_recorded_is_an_error(tmp_path, line, asked, kind
     with pytest.raises(AdapterError, match=said) as caught:
         replay(tmp_path, line).transcript_for(entry(asked))
     assert caught.value.kind == kind
-
-
-def test_whole_replies_of_errors_and_skipped_lines_are_read(tmp_path):
-    assert replay(tmp_path, {**LINE, "outcome": "error"}).transcript_for(entry()).first_reply.text == "x"
-    assert replay(tmp_path, {**LINE, "outcome": "skipped", "output": None}).transcript_for(entry()).turns == []

@@ -99,15 +99,3 @@ def test_letters_stay_as_they_are() -> None:
     call = [Call("f", {"p": "é"})]
     assert '"é"' in reply_with_calls(call, entry(), "fc").tool_calls[0].arguments
     assert '"é"' in call_text(call, entry(return_format="json"))
-
-
-def test_replies() -> None:
-    native = reply_with_calls(CALLS, entry("java"), "fc")
-    assert [(call.name, call.arguments, call.id) for call in native.tool_calls] == [
-        ("x_f", '{"a": "1L", "b": "c"}', "call_0"), ("g", "{}", "call_1")
-    ]  # fmt: skip
-    assert (native.finish_reason, native.text) == ("tool_calls", None)
-    assert reply_with_calls(CALLS, entry(), "fc").tool_calls[0].arguments == '{"a": 1, "b": "c"}'
-    stateful = reply_with_calls(CALLS, entry("java", category="multi_turn_base"), "fc")
-    assert stateful.tool_calls[0].arguments == '{"a": 1, "b": "c"}'
-    assert reply_with_calls(CALLS, entry(), "prompt").finish_reason == "stop"

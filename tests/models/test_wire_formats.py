@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.answers import chat as answers
-from pytest_bfcl.answers.chat import last_word, read_completion
+from pytest_bfcl.answers.chat import read_completion
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.failures import AdapterError, UsageError
@@ -77,19 +77,6 @@ def test_chat_is_read(message: Any, reply: Reply) -> None:
     assert read_completion(chat(message)) == replace(reply, finish_reason="stop")
 
 
-def test_no_thoughts_are_told_as_none() -> None:
-    usage = {"reasoning_tokens": 0}
-    ended = {"choices": [{"message": {"content": "a"}, "text": "a", "finish_reason": "stop"}],
-    "stop_reason": "end_turn",
-             "content": [], "output": [said({"text": "a"})], "status": "completed", "usage": usage}  # fmt: skip
-    for api in (Chat(), Completions(), Messages(), Responses("m")):
-        assert api.read(ended).reasoning_tokens is None
-        assert api.read(ended | {"usage": {"reasoning_tokens": 3}}).reasoning_tokens == 3
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(AdapterError, match="longer than 0 characters"):
-            patch.setattr(answers, "REPLY_LIMIT", 0)
-            api.read(ended | {"content": [block("text", text="a")]})
-
-
 @pytest.mark.parametrize("body", [
     None, [], {}, {"choices": {}}, {"choices": {"a": 1}}, {"choices": [[]]}, chat(None), chat("text"),
     chat({"tool_calls": {"a": 1}}), chat({"tool_calls": 3}),
@@ -104,23 +91,6 @@ def test_what_is_no_completion_is_asked_again(body: object) -> None:
     assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
     with pytest.raises(AdapterError, match="an empty list of choices"):
         read_completion({"choices": []})
-
-
-@pytest.mark.parametrize(
-    ("choice", "word"),
-    [
-        ({"finish_reason": "stop"}, "stop"), ({}, None),
-        ({"finish_reason": "stop", "native_finish_reason": "MAX_TOKENS"}, "MAX_TOKENS"),
-        ({"finish_reason": "length", "native_finish_reason": "end_turn"}, "length"),
-        ({"finish_reason": "stop", "native_finish_reason": "tool_use"}, "stop"),
-        ({"finish_reason": "stop", "native_finish_reason": "odd"}, "stop"),
-        ({"finish_reason": "stop", "provider_specific_fields": {"native_finish_reason": "odd"}}, "odd"),
-        ({"finish_reason": "stop", "provider_specific_fields": {"native_finish_reason": 3}}, "stop"),
-        ({"finish_reason": "stop", "provider_specific_fields": "x"}, "stop"),
-    ],
-)  # fmt: skip
-def test_the_last_word_of_a_choice(choice: Any, word: object) -> None:
-    assert last_word(choice) == word
 
 
 def test_what_is_sent_to_chat() -> None:
@@ -176,15 +146,6 @@ def test_what_else_goes_back_to_chat() -> None:
 )  # fmt: skip
 def test_counts(usage: object, found: int | None) -> None:
     assert answers.count(usage, "a", "b") == found
-
-
-@pytest.mark.parametrize(
-    ("usage", "found"),
-    [({"completion_tokens_details": {"reasoning_tokens": 0}, "reasoning_tokens": 5}, 0), ({"reasoning_tokens": 5}, 5),
-     ({"output_tokens_details": {"thinking_tokens": 3}}, 3), (None, None), ({"completion_tokens_details": None}, None)],
-)  # fmt: skip
-def test_counts_of_reasoning(usage: object, found: int | None) -> None:
-    assert answers.reasoning_count(usage) == found
 
 
 def test_ids_names_and_sizes_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,26 +262,6 @@ def block(kind: str, **fields: Any) -> dict[str, Any]:
     return {"type": kind, **fields}
 
 
-@pytest.mark.parametrize(
-    ("blocks", "reply"),
-    [
-        ([block("text", text="a"), block("text", text="b")], Reply("ab")),
-        ([block("text", text="a"), block("tool_use", name=None, id="1", input={"x": 1}), block("tool_use", id=None,
-         name="f")],
-         Reply("a", (ToolCall("", '{"x": 1}', "1"), ToolCall("f", "{}", "call_1")))),
-        ([block("thinking", thinking="x", signature="s"), block("thinking", thinking="y"), block("text", text="a",
-         none=None)],
-         Reply("a", reasoning="x\ny")),
-        ([block("text", text="a"), block("tool_use", name="f", input={}), block("server_tool_use", id="s", name="w")],
-         Reply("a", (ToolCall("f", "{}", "call_0"),))),
-    ],
-)  # fmt: skip
-def test_messages_are_read(blocks: list[Any], reply: Reply) -> None:
-    kept = tuple({k: v for k, v in each.items() if v is not None} for each in blocks)
-    found = Messages().read({"content": [*blocks, "x"], "stop_reason": "end_turn"})
-    assert found == replace(reply, finish_reason="end_turn", state=ProviderState("anthropic", parts=kept))
-
-
 def test_what_is_sent_to_messages() -> None:
     calls = [
         {"id": "1", "function": {"name": "f", "arguments": '{"x": 1}'}},
@@ -366,13 +307,6 @@ def test_what_is_sent_to_messages() -> None:
     assert "system" not in Messages().body(request(), tools=True)
     assert with_cache_mark([]) == []
     assert with_cache_mark([{"a": 1}, {"b": 2}]) == [{"a": 1}, {"b": 2, "cache_control": cached}]
-
-
-def test_what_goes_back_to_messages() -> None:
-    parts = (block("thinking", thinking="x"), block("redacted_thinking"), block("text", text="a"))
-    reply, message = Reply("a", state=ProviderState("anthropic", parts=parts)), {"role": "assistant", "content": "a"}
-    assert Messages().remember(reply, message) == {**message, BLOCKS: list(parts)}
-    assert Messages("drop").remember(reply, message) == {**message, BLOCKS: [parts[2]]}
 
 
 # ------------------------------------------------------------------ replies that a provider interrupts

@@ -15,24 +15,6 @@ def ids(result: pytest.RunResult) -> list[str]:
     return [line for line in result.outlines if "::" in line and " " not in line]
 
 
-@pytest.mark.parametrize(
-    ("args", "count"),
-    [
-        (("-m", "non_live and not irrelevance", "--strict-markers"), 6),
-        (("-m", "prompt"), 0),
-        (("-k", "simple_python_1 or irrelevance"), 3),
-        (("--bfcl-categories", "live,multiple"), 5),
-        (("--bfcl-sample", "5"), 5),
-        (("--bfcl-shard", "3/3"), 3),
-        (("../bfcl/multiple.jsonl", "bfcl/live_simple.jsonl::live_simple_1-1-0"), 3),
-        (("bench/multiple.jsonl::multiple_1",), 1),
-        (("--deselect", "bfcl/simple_python.jsonl"), 7),
-    ],
-)
-def test_selecting(project: Project, args: tuple[str, ...], count: int) -> None:
-    assert len(ids(project.run("--collect-only", "-q", *args, out=None))) == count
-
-
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "no_function": ({"function": []}, "function: no function is offered*"),
     "unknown_function": (
@@ -89,20 +71,6 @@ def test_without_other_plugins(project: Project, without: str) -> None:
     result = project.run("-m", "multiple", "-p", f"no:{without}")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert [record["outcome"] for record in project.records()] == ["failed", "passed"]
-
-
-def test_unscored_categories_only_when_named(project: Project) -> None:
-    everything = ids(project.run("--co", "-q", data="bundled", out=None))
-    assert not [nodeid for nodeid in everything if "format_sensitivity" in nodeid]
-    asked = ids(project.run("--co", "-q", "-m", "format_sensitivity", data="bundled", out=None))
-    assert asked
-    assert all(nodeid.startswith("bfcl/format_sensitivity.jsonl::format_sensitivity_") for nodeid in asked)
-    result = project.run(asked[3], data="bundled", model="oracle:@prompt")
-    result.assert_outcomes(passed=1)
-    skipped = project.run(asked[3], data="bundled", model="oracle:@fc", out="fc")
-    skipped.assert_outcomes(skipped=1)
-    skipped.stdout.fnmatch_lines(["bfcl: 1 entry skipped: *@prompt"])
-    assert project.records("fc")[0]["outcome"] == "skipped"
 
 
 ONE = ("-m", "simple_python", "-p", "cacheprovider")

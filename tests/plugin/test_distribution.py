@@ -14,7 +14,6 @@ import pytest
 
 from pytest_bfcl.plugin.distribution import Distribution, WorkerEnd
 from pytest_bfcl.plugin.session import Notices
-from tests.distributed import WORKERS
 from tests.patience import patience
 
 from .conftest import Project, question, write_lines
@@ -63,22 +62,6 @@ def command(folder: Path, *more: str) -> list[str]:
     ]
     folder.joinpath("own.jsonl").write_text("".join(json.dumps(each) + "\n" for each in entries), encoding="utf-8")
     return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", "own.jsonl", *more]
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_errors_alike_are_told_once(project: Project, workers: tuple[str, ...]) -> None:
-    write_lines(project.path / "own.jsonl", [question(f"simple_python_{number}") for number in range(15)])
-    project.script |= {  # what is answered comes first, so that no worker sees errors alone
-        f"simple_python_{number}": {"error": "bad_request", "message": f"no such field in simple_python_{number}"}
-        for number in range(4, 14)
-    }
-    project.script["simple_python_14"] = {"error": "bad_request", "message": "quite another"}
-    result = project.run("own.jsonl", "-q", "--bfcl-concurrency=1", *workers, data=None)
-    result.assert_outcomes(passed=4, errors=11)
-    said = result.stdout.str()
-    for words in ("no such field", "10 entries ended with this error: this one, ", "quite another"):
-        assert said.count(words) == 1, said
-    assert len(project.records()) == 15
 
 
 @pytest.mark.parametrize(("more", "begins"), [((), "collected "), (("-n2",), "2 workers [")])

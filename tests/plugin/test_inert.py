@@ -95,23 +95,6 @@ def test_a_host_may_leave_us_out_and_have_our_option(project: Project) -> None:
     result.assert_outcomes(passed=1)
 
 
-def test_the_model_may_come_from_the_ini_file(project: Project) -> None:
-    project.pytester.makeini(
-        """
-        [pytest]
-        asyncio_default_fixture_loop_scope = session
-        bfcl_model = scripted:script.json
-        bfcl_data = bench
-        bfcl_concurrency = 3
-        bfcl_categories = multiple live
-        """
-    )
-    result = project.run(model=None, data=None)
-    result.assert_outcomes(passed=5)
-    project.run(model="oracle:", data=None, out="typed")  # the command line's model is the only one
-    assert {line["model"] for line in project.records("typed")} == {"oracle:@fc"}
-
-
 def test_a_run_opens_with_nobodys_warnings(project: Project) -> None:
     """pytest-asyncio, which an extra of ours brings, warns every session without an ini file."""
     (project.path / "tox.ini").write_text("[pytest]\n")

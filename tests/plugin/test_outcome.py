@@ -162,15 +162,3 @@ def test_passed_entries_are_held_small_and_failed_ones_as_they_are(project: Proj
     assert "multiple_1" in passed
     assert passed.endswith("[]")
     assert " call True bfcl/" in passed
-
-
-def test_durations_have_their_numbers_and_reports_that_are_printed_stay(project: Project) -> None:
-    result = project.run("-k", "simple_python_0", "--durations=0", "-vv")
-    times = [
-        line.split()[1] for line in result.outlines if "s setup " in line or "s call " in line or "s teardown" in line
-    ]
-    assert sorted(times) == ["call", "setup", "teardown"]
-    (project.path / "conftest.py").write_text(KEPT)
-    result = project.run("-k", "simple_python_0", "-rA", out="other")
-    assert sum(line.startswith("kept - ") for line in result.outlines) == 2
-    assert any(line.startswith("PASSED ") for line in result.outlines)

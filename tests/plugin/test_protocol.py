@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -14,18 +12,8 @@ from pytest_bfcl.plugin import protocol
 from pytest_bfcl.plugin.nodes import EntryItem
 
 from .conftest import Project
-from .test_same_as_run import scores, without_times
 
 HOOK = "def pytest_runtest_setup(item): pass\n"
-OWN_TEST = """
-import logging, pytest
-@pytest.fixture(scope="module")
-def resource():
-    yield 1
-    print("resource closed")
-def test_before(resource): print("out")
-def test_after(resource): assert resource
-"""
 PROVIDER = """
 import logging
 def pytest_bfcl_register_models(register):
@@ -52,51 +40,10 @@ def own_way(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return ids
 
 
-def junit(path: Path) -> list[Any]:
-    """All of a JUnit file but times and hosts."""
-    return [
-        (each.tag, {**each.attrib, "time": "", "timestamp": ""}, re.sub(r"0x\w+|\d+\.\d+ *s", "", each.text or ""))
-        for each in ElementTree.parse(path).getroot().iter()
-    ]
-
-
 def shown(result: pytest.RunResult) -> list[str]:
     """What is printed, times and folders aside."""
     lines = [re.sub(r"\d+\.\d+ ?m?s\b|\d+(\.\d+)?/s|run[AB]\b", "#", line).rstrip("= ") for line in result.outlines]
     return sorted(line for line in lines if "s setup" not in line and "latency" not in line)
-
-
-COMMANDS = {
-    "stops at the third": ("--maxfail=3",),
-    "all reports": ("-rA",),
-    "collected only": ("--co",),
-    "two models": ("--model", "oracle:"),
-    "expected": ("--bfcl-expected=expected.json",),
-}
-
-
-@pytest.mark.parametrize("more", COMMANDS.values(), ids=COMMANDS)
-def test_both_ways_tell_the_same(project: Project, own_way: list[str], more: tuple[str, ...]) -> None:
-    project.fail("simple_python_1", "multiple_0")
-    project.script["live_simple_1-1-0"] = {"error": "server", "message": "it is down", "status": 503}
-    project.script["multiple_1"] = {"problem": "length", "text": "get_wea"}
-    project.pytester.makepyfile(test_own=OWN_TEST)
-    named = [f"bench/{name}.jsonl" for name in ("simple_python", "multiple", "live_simple")]
-    named.insert(1, "test_own.py")
-    if more == COMMANDS["expected"]:
-        project.run(*named, "--bfcl-retries=0", "--bfcl-write-expected=expected.json", out="earlier")
-        own_way.clear()
-    found = []
-    for out, conftest in (("runA", ""), ("runB", HOOK)):
-        (project.path / "conftest.py").write_text(conftest)
-        how = ("--bfcl-retries=0", "--bfcl-report=none", "--junit-xml=j.xml")
-        result = project.run(*named, *how, *more, out=out)
-        assert bool(own_way) == (not conftest and "--co" not in more)
-        own_way.clear()
-        lines = (without_times(project.path / out), scores(project.path / out)) if "--co" not in more else ()
-        found.append((result.ret, result.parseoutcomes(), shown(result), junit(project.path / "j.xml"), lines))
-    for ours, theirs in zip(*found, strict=True):
-        assert ours == theirs
 
 
 def test_output_and_logs_of_a_model_stand_in_the_report_of_its_entry(project: Project, own_way: list[str]) -> None:

@@ -39,15 +39,6 @@ def test_one_id_in_a_file_and_in_the_chosen_set_is_refused_too(files: Project) -
     result.stderr.fnmatch_lines(["*the id 'simple_python_0' occurs in *simple_python.jsonl:1 and in *b.jsonl:1*"])
 
 
-def test_the_chosen_set_and_a_file_beside_it_are_both_hashed(files: Project) -> None:
-    files.run("bfcl/simple_python.jsonl", "b.jsonl").assert_outcomes(passed=6)
-    facts = json.loads((files.path / "run" / "run.json").read_text())["dataset"]
-    assert sorted(facts["files"]) == ["b", "bench"]
-    path = files.path / "b.jsonl"
-    path.write_text(path.read_text() + "\n")
-    assert files.run("bfcl/simple_python.jsonl", "b.jsonl").ret == pytest.ExitCode.USAGE_ERROR
-
-
 @pytest.mark.parametrize("workers", WORKERS)
 def test_entries_nobody_has_read_are_told(
     project: Project, workers: tuple[str, ...], capsys: pytest.CaptureFixture[str]

@@ -38,15 +38,6 @@ def test_search_ranks_and_leaves_out(site: LocalSite) -> None:
     assert site.search("cat " * 10_000, 10, "wt-wt") == site.search("cat", 10, "wt-wt")
 
 
-def test_pages_in_every_mode(site: LocalSite) -> None:
-    url = f"http://{HOST}/cats.html"
-    assert site.fetch(url, "raw")["content"].startswith("<title>Cats &amp; more")
-    assert "[dog](dogs.html)" in site.fetch(url, "markdown")["content"]
-    assert site.fetch(url, "truncate")["content"] == "Cats & more\nA cat sleeps on the\ndog\n."
-    assert "mode" in site.fetch(url, "bogus")["error"]
-    assert site.fetch(f"http://{HOST}/empty.html", "raw") == {"content": ""}
-
-
 @pytest.mark.parametrize(
     "url",
     [

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 
 import pytest
 
 from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.reporting import scores
 from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.overview import notices
-from pytest_bfcl.reporting.rendering import embedded_json, page_name, rerun_command, span, usd, visible
-from pytest_bfcl.reporting.report import write_report
-from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.reporting.rendering import embedded_json, page_name, rerun_command, usd, visible
 from pytest_bfcl.scoring.summary import summarise
-from pytest_bfcl.session.evaluation import run
 
 
 def summary(*records: dict, **fingerprint: object) -> dict:
@@ -30,15 +25,6 @@ def test_every_reason_has_a_sentence(reason: str, detail: dict) -> None:
     said = headline({"outcome": "failed", "reason": reason, "detail": detail})
     assert 5 < len(said) < 500
     assert "\n" not in said
-
-
-def test_formulas_in_words() -> None:
-    assert scores.group_formula("memory") == "mean of memory_kv, memory_vector, memory_rec_sum"
-    assert scores.group_formula("non_live").startswith("mean of (mean of simple_python, simple_java")
-    assert scores.formula_text(aggregate.OVERALL) == (
-        "10 % non_live + 10 % live + 10 % irrelevance detection + 30 % multi_turn + 40 % agentic"
-    )
-    assert scores.formula_text(aggregate.OVERALL_V3) == "mean of non_live, live, multi_turn"
 
 
 def test_page_names() -> None:
@@ -107,31 +93,3 @@ def test_a_report_says_how_replies_were_read() -> None:
     fingerprint = {"dataset": {"name": "official"}, "models": [model, {"model": "oracle:@fc", "read_as": ""}]}
     told = notices({"fingerprint": fingerprint, "models": {}})
     assert told == ["openai:m@prompt: replies were read as hermes, as the family's server reads it."]
-
-
-@pytest.mark.parametrize(
-    ("interval", "least", "said"),
-    [((0.0, 1.0), 0, "any value"), ((-1.0, 1.0), -1, "any value"), ((0.0, 0.9), 0, "0.0 – 90.0"),
-     ((-0.1, 1.0), -1, "-10.0 – +100.0"), (None, 0, "–")],
-)  # fmt: skip
-def test_an_interval_that_leaves_everything_open_is_a_word(
-    interval: tuple[float, float] | None, least: float, said: str
-) -> None:
-    assert span(interval, least) == said
-
-
-def test_a_failed_memory_question_shows_what_was_stored(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    run("bundled", "lexical:", categories=["memory_kv"], out=folder)
-    write_report(folder)
-    lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
-    failed = [line["id"] for line in lines if line["outcome"] == "failed"]
-    assert failed
-    for name in failed:
-        page = (folder / "entries" / f"{name}.html").read_text()
-        assert "What the memory held" in page
-        assert "archival_memory" in page
-    index = (folder / "index.html").read_text()
-    static = index[index.index("<noscript>") : index.index("</noscript>")]
-    assert [name for name in failed if f'href="entries/{name}.html"' not in static] == []
-    assert ">Overall<" not in index[: index.index('id="scores"')]

@@ -14,7 +14,6 @@ import pytest
 from markupsafe import Markup
 
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import packing, sources
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.reporting.sources import Section
@@ -56,34 +55,6 @@ def listing(run: Path) -> dict[str, Any]:
     )
     assert found
     return dict(json.loads(found.group(1)))
-
-
-def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) -> None:
-    wrong = booking(film="Heat", seats=3)
-    run = make_run(tmp_path / "run", data, {"simple_python_0": wrong, "simple_python_2": wrong})
-    write_report(run, data=data)
-    assert '<a href="simple_python_2.html" id="next"' in page(run, "simple_python_0")
-    assert 'id="previous"' not in page(run, "simple_python_0")
-    assert '<a href="simple_python_0.html" id="previous"' in page(run, "simple_python_2")
-    assert '<a href="../index.html#simple_python_2"' in page(run, "simple_python_2")
-
-
-def test_errors_alike_are_told_once(tmp_path: Path) -> None:
-    simple = [entry(f"simple_python_{number}") for number in range(12)]
-    data = write_data(tmp_path / "bench", {"simple_python": simple})
-    replies = {
-        f"simple_python_{n}": AdapterError("server", f"no room {n} <b>left</b>", advice="wait") for n in range(9)
-    }
-    run = make_run(tmp_path / "run", data, {**replies, "simple_python_9": AdapterError("server", "quite another")})
-    write_report(run, data=data)
-    shown = text((run / "index.html").read_text(encoding="utf-8").partition('<h2 id="cost">')[0])
-    assert "9 entries: no room 0 <b>left</b> wait adapter:server · simple_python_0, simple_python_1, " in shown
-    assert "1 entry: quite another adapter:server · simple_python_9" in shown
-    assert shown.count("no room") == 1
-    content = listing(run)
-    fold = len(content["columns"])
-    assert [row[fold:] for row in content["rows"]] == [[0]] * 9 + [[], [], []]
-    assert content["folds"] == 1
 
 
 def test_questions_come_from_the_data_set_that_was_measured_only(tmp_path: Path, data: DataSet) -> None:
@@ -148,13 +119,6 @@ def test_sections_of_others_stand_in_the_page_and_their_failures_are_said(
     assert page.index("<h2 id='mine'>1 lines</h2>") < page.index('id="scores"')
     assert '<a href="#mine">Mine</a>' in page
     assert "The section broken is not shown: ZeroDivisionError: division by zero." in page
-
-
-def test_a_damaged_line_is_told(tmp_path: Path) -> None:
-    run = stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", "openai:a@fc")])
-    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
-        file.write('{"id": "simple_python_1", "cat\n')
-    assert "1 damaged line of" in text(write_report(run).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("subs", [[{"reason": "value_error:others"}], [{"call": "first"}], 7])

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from pytest_bfcl.reporting import markdown
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import macro
 from pytest_bfcl.reporting.tables import Cell, Table
@@ -18,13 +17,6 @@ TABLE = Table(
      ("both", "more words", Cell("7.5 %", 0.075, beside=["soft"]), "", "")],
     texts=(0, 1), kinds=("category", "group"), spare=("spare", "none"),
 )  # fmt: skip
-
-
-def test_markdown_has_softer_words_and_no_empty_column() -> None:
-    assert markdown.table(TABLE._replace(head=("name", "what", "share", "none", "e"), spare=())) == (
-        "| name | what | share | e |\n| --- | --- | ---: | ---: |\n"
-        f"| a\\|&lt;b&gt; | words | 50.0 % (of 4) | {'x' * 60} |\n| **both** | more words | 7.5 % soft |  |"
-    )
 
 
 @pytest.mark.parametrize(

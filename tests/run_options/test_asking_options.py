@@ -107,28 +107,6 @@ def test_nonsense_is_no_value(option: str) -> None:
         OPTION[name].convert(text)
 
 
-@pytest.mark.parametrize("option", ["out=own.jsonl/below", "out=strange", "base-url=http://user:secretsecret@:bad"])
-def test_a_place_that_cannot_be_is_one_message(pytester: pytest.Pytester, option: str) -> None:
-    entry = '{"id": "irrelevance_1", "question": [[{"role": "user", "content": "x"}]], "function": []}\n'
-    pytester.path.joinpath("own.jsonl").write_text(entry, encoding="utf-8")
-    strange = pytester.mkdir("strange")
-    strange.joinpath("run.json").write_text('{"dataset": 7}', encoding="utf-8")
-    model = "openai:x" if option.startswith("base-url") else "oracle:"
-    done = pytester.runpytest_inprocess("own.jsonl", "--model", model, f"--bfcl-{option}")
-    printed = done.stdout.str() + done.stderr.str()
-    assert done.ret == pytest.ExitCode.USAGE_ERROR, printed
-    assert not any(each in printed for each in ("Traceback", "pluggy/", "secretsecret"))
-    assert printed.count("ERROR: ") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1,2", [1.0, 2.0]), ("1/2", [1.0, 2.0]), ("out=3,in=2", [2.0, 3.0]), ("in=1;out=2", [1.0, 2.0])],
-)
-def test_prices(text: str, value: list[float]) -> None:
-    assert kinds.price(text) == value
-
-
 @pytest.mark.parametrize("text", ["1", "out=3", "1,2,3", "in=1,2", "nan,1", "-1,2"])
 def test_a_price_names_input_and_output(text: str) -> None:
     with pytest.raises(ValueError, match="OUT"):

@@ -9,9 +9,7 @@ import pytest
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run, same_results
-from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
-from pytest_bfcl.runs.snapshots import snapshots_of
 from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import SPEC, fingerprint, single
 
@@ -199,11 +197,3 @@ def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
     run.close()
     assert run.results_path.read_text() == '{"id":"x"}\n'
     RunDirectory.start(tmp_path / "run", fingerprint()).close()
-
-
-def test_what_became_known_is_written(tmp_path: Path) -> None:
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        run.update(replace(run.fingerprint, models=(ModelFingerprint(SPEC, "prompt", {}),)))
-        assert RunDirectory.open(run.path).fingerprint.models[0].mode == "prompt"
-        assert snapshots_of(run.path, SPEC).root != snapshots_of(run.path, SPEC, 2).root
-        assert snapshots_of(run.path, SPEC).root == snapshots_of(run.path, SPEC, 1).root

@@ -12,8 +12,7 @@ from pytest_bfcl import run
 from pytest_bfcl.runs import fields
 from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.result_line import ReplayLine, ResultLine, result_line_schema
-from pytest_bfcl.runs.summary_types import problem_of_run, problem_of_summary
-from pytest_bfcl.scoring.summary import summarise
+from pytest_bfcl.runs.summary_types import problem_of_run
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint, single
 
@@ -153,12 +152,6 @@ def test_every_line_satisfies_it(lines: list[dict[str, Any]]) -> None:
         check.validate(json.loads(json.dumps(line)))
 
 
-@pytest.mark.parametrize("name", ["id", "category", "model", "mode", "repeat", "outcome"])
-def test_what_a_line_must_have(lines: list[dict[str, Any]], name: str) -> None:
-    check = jsonschema.Draft202012Validator(result_line_schema())
-    assert not check.is_valid({key: value for key, value in lines[0].items() if key != name})
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -175,33 +168,3 @@ def test_what_a_line_must_have(lines: list[dict[str, Any]], name: str) -> None:
 def test_the_facts_of_a_run(changes: dict[str, Any], problem: str | None) -> None:
     found = problem_of_run({**fingerprint().to_dict(), **changes})
     assert found is None if problem is None else str(found).startswith(problem)
-
-
-@pytest.mark.parametrize("name", ["dataset", "models", "rules", "rules_version", "conditions"])
-def test_what_was_measured_must_be_said(name: str) -> None:
-    facts: Any = fingerprint().to_dict()
-    del facts[name]
-    assert problem_of_run(facts) == f"{name} is missing"
-
-
-@pytest.mark.parametrize(
-    ("interval", "fits"),
-    [
-        ([0.1, 0.9], True), (None, True), ([0.1], False), ([0.1, 0.5, 0.9], False), ([0.1, 1.1], False),
-        ([-0.1, 0.9], False),
-    ],
-)  # fmt: skip
-def test_an_interval_is_two_shares(lines: list[dict[str, Any]], interval: list[float] | None, fits: bool) -> None:
-    summary: Any = summarise(lines[:3], fingerprint=fingerprint().to_dict())  # type: ignore[arg-type]
-    assert problem_of_summary(summary) is None
-    for model in summary["models"].values():
-        for found in model["categories"].values():
-            found["interval95"] = interval
-    assert (problem_of_summary(summary) is None) is fits
-
-
-@pytest.mark.parametrize(("repeat", "fits"), [(1, True), (None, True), ("two", False), (True, False), ([], False)])
-def test_repeats_of_a_run_are_counted(repeat: object, fits: bool) -> None:
-    facts: Any = fingerprint().to_dict()
-    facts["conditions"]["repeat"] = repeat
-    assert (problem_of_run(facts) is None) is fits

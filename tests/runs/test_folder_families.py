@@ -157,26 +157,6 @@ def test_a_stored_message_needs_nothing_said(name: str) -> None:
     assert reward(ENTRY, lines(name)[0]["output"]) == 1.0
 
 
-def test_the_verb_tells_once_what_it_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = {**lines(DOTS)[0], "id": "simple_python_7", "output": "[shop.find(what='tea')]"}
-    file = write_lines(tmp_path / "answers.jsonl", [*lines(UNDER, UNDER), text])
-
-    def scored(*options: str) -> tuple[int, list[Any], str]:
-        code = main(["score", str(file), *options])
-        out, err = capsys.readouterr()
-        return code, [json.loads(line).get("valid") for line in out.splitlines()], err
-
-    code, verdicts, told = scored()
-    assert (code, verdicts) == (1, [True, True, None])
-    assert told.count("native calls prove it); names with underscores (2 ") == 1
-    assert "line 3: simple_python_7: the mode of this text is not known" in told
-    assert scored("--mode", "prompt")[:2] == (0, [True, True, True])
-    assert scored("--mode", "fc", "--names", "dots")[:2] == (0, [False, False, False])
-    folder_of = tmp_path / "verdicts"
-    assert scored("--mode", "prompt", "-n", "2", "-o", str(folder_of))[0] == 0
-    assert sum(file.read_text().count('"valid":true') for file in folder_of.rglob("*.jsonl")) == 3
-
-
 CONTRADICTED = {
     # a model whose calls the leaderboard expects with dots; texts expected of a prompting model; dots, not underscores
     "qwen3-235b-a22b-instruct-2507-FC": (UNDER, "evidence", [False, True]),

@@ -15,8 +15,6 @@ from pytest_bfcl.runs.journal import (
     Requests,
     journal_line,
     read_journal_line,
-    reply_from_dict,
-    reply_to_dict,
     request_digest,
 )
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
@@ -116,15 +114,6 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests(monke
 
 FULL = Reply("t", (ToolCall("f", "{}", "1"),), "r", "stop", 1, 2, 0.5, 3, "length", 4, 0.1,
              ProviderState("chat", "reasoning", {"a": 1}), Served("m", "f", "i"))  # fmt: skip
-
-
-def test_a_line_says_everything_of_a_reply() -> None:
-    assert read_journal_line(json.loads(journal_line(KEY, FULL))) == (KEY, FULL)
-    assert set(reply_to_dict(FULL)) - set(reply_to_dict(Reply("x"))) == {
-        "reasoning_tokens", "first_token_s", "state", "served"
-    }  # fmt: skip
-    bare = {"text": None, "tool_calls": [{"name": "f", "arguments": ""}], "state": "x", "served": None}
-    assert reply_from_dict(bare) == Reply(None, (ToolCall("f", "", None),))
 
 
 NO_CALLS = ({}, ["f"], [{"name": 1, "arguments": ""}], [{"name": "f", "arguments": {}}], [{"name": "f"}])

@@ -8,7 +8,6 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.formats.table import FORMATS
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import clean_url, template_fingerprint
 from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
@@ -183,11 +182,6 @@ def test_a_merge_that_fails_leaves_no_half(
 )
 def test_an_address_is_written_without_secrets(url: str | None, clean: str | None) -> None:
     assert clean_url(url) == clean
-
-
-@pytest.mark.parametrize("template", [None, "auto", next(iter(FORMATS))])
-def test_a_template_of_a_family_is_named(template: str | None) -> None:
-    assert template_fingerprint(template) == template
 
 
 def test_a_template_of_ones_own_is_told_by_its_digest(tmp_path: Path) -> None:

@@ -9,15 +9,12 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import paths
 from pytest_bfcl.runs.official_layout import (
-    Reading,
     import_official,
-    line_from_official,
     result_files,
     results_of,
 )
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement, read_scores
-from pytest_bfcl.transcript import OtherReading
 
 
 @pytest.mark.parametrize(
@@ -53,41 +50,6 @@ def test_earlier_releases_have_their_names_mapped(
     assert damaged == []
 
 
-def test_lines_as_they_are_read() -> None:
-    line = {"id": "memory_prereq_3-student-0", "result": [["x"]], "reasoning_content": "r", "input_token_count": 1,
-            "output_token_count": 2, "latency": 0.5, "inference_log": ["l"], "traceback": "t", "odd": 1}  # fmt: skip
-    other = OtherReading("evidence", "fc", True)
-    reading = Reading("prompt", True, "hermes", other, "proved")
-    found = line_from_official(line, "memory_kv", "m", reading)
-    assert found == {
-        "id": "memory_prereq_3-student-0", "category": "memory_kv", "model": "m", "mode": "prompt", "repeat": 1,
-        "output": [["x"]],
-        "underscore_names": True, "reasoning": "r", "input_tokens": 1, "output_tokens": 2, "latency_s": 0.5,
-        "decoder": "hermes", "other_reading": {**other._asdict(), "followed": "leaderboard"}, "proved": "proved",
-        "official": {"inference_log": ["l"], "traceback": "t"},
-    }  # fmt: skip
-    bare = line_from_official({"result": "Error during inference: x"}, "simple_python", "m", Reading("fc", False))
-    assert {name for name, value in bare.items() if value is not None} == {
-        "id", "category", "model", "mode", "repeat", "output", "underscore_names", "inference_error"
-    }  # fmt: skip
-    moved = line_from_official({"id": "live_simple_1-1-0", "result": "x"}, "simple_python", "m", Reading("fc", False))
-    assert moved["category"] == "live_simple"
-
-
-@pytest.mark.parametrize(
-    ("line", "category", "entry_id"),
-    [({"idx": 3}, "simple", "simple_python_3"), ({"idx": True}, "simple", None), ({"idx": "3"}, "simple", None),
-     ({"id": 7}, "simple", "simple_python_7"), ({"id": True}, "simple", None), ({}, "simple", None),
-     ({"id": "", "idx": 3}, "simple", None),
-     ({"idx": 3, "id": "simple_4"}, "simple", "simple_python_4")],
-)  # fmt: skip
-def test_ids_of_lines(tmp_path: Path, line: dict[str, Any], category: str, entry_id: str | None) -> None:
-    path = tmp_path / "m" / f"BFCL_v3_{category}_result.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps({**line, "result": "x"}) + "\n")
-    assert [each["id"] for each in import_official(path)] == ([entry_id] if entry_id else [])
-
-
 def test_what_is_no_result_file(tmp_path: Path) -> None:
     damaged: list[Any] = []
     for name in ("BFCL_v3_nonsense_result.json", "BFCL_v3_simple_result.json", "other_result.json", "x.json"):
@@ -114,24 +76,6 @@ def test_what_is_no_result_file(tmp_path: Path) -> None:
     assert results_of(tmp_path / "score" / "m") == results_of(tmp_path / "score") == tmp_path / "result"
     assert results_of(tmp_path / "result") == tmp_path / "result"
     assert results_of(tmp_path / "nothing") is None
-
-
-@pytest.mark.parametrize(
-    ("place", "model"),
-    [("result/m/live/x", "m"), ("m/live/sub/x", "m"), ("live/x", ""), ("m/x", "m"), ("a/m/odd/x", "odd")],
-)
-def test_models_are_named_by_their_folders(tmp_path: Path, place: str, model: str) -> None:
-    path = tmp_path / place.replace("/x", "/BFCL_v4_live_simple_result.json")
-    path.parent.mkdir(parents=True)
-    path.write_text("")
-    assert [name for name, _, _ in result_files(tmp_path)] == [model or tmp_path.name]
-
-
-def test_folders_are_looked_through_in_order(tmp_path: Path) -> None:
-    for name in "hbfdacge":
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x.json").touch()
-    assert [file.parent.name for file in paths.files_named(tmp_path, "*.json")] == [*"abcdefgh"]
 
 
 def test_only_so_many_files_and_folders_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

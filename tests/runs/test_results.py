@@ -6,70 +6,17 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.checkers import reasons
-from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.runs import results
 from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import DamagedLine, json_line, plain
 from pytest_bfcl.runs.results import (
     ResultsFile,
     conversation_fields,
-    error_record,
     read_results,
-    record_key,
-    result_record,
-    skipped_record,
     written,
 )
 from pytest_bfcl.transcript import Call, OtherReading, Reply, Served, Step, ToolCall, Transcript, Turn
-from tests.runs.samples import SPEC, conversation, single
-
-
-def test_a_conversation_is_nested_turn_by_turn() -> None:
-    entry, transcript = conversation()
-    record = result_record(entry, transcript, Verdict.passed(), Verdict.passed(), worker="gw1", extra={"steps": [2]})
-    about = {name: record.pop(name) for name in ("category", "outcome", "worker", "extra", "cost_usd")}  # type: ignore[misc]
-    assert about == {"category": "multi_turn_base", "outcome": "passed", "worker": "gw1", "cost_usd": None,
-                     "extra": {"classes": ["GorillaFileSystem"], "steps": [2]}}  # fmt: skip
-    assert record == {
-        "id": "multi_turn_base_7", "model": SPEC, "mode": "fc", "repeat": 1, "tag": None, "reason": None, "detail": {},
-        "corrected_outcome": "passed", "corrected_reason": None, "corrected_rules": [], "rules": "official",
-        "output": [[[{"name": "ls", "arguments": "{}"}], "Empty."], ["Welcome."]], "calls": [[["ls()"], None], [None]],
-        "underscore_names": False, "tool_results": [[['{"files": []}'], []], [[]]], "reasoning": [["hm", None], [None]],
-        "input_tokens": [[9, 12], [15]], "output_tokens": [[2, 1], [1]], "latency_s": [[1.0, 0.25], [0.5]],
-        "finish_reasons": None, "attempts": [[1, 1], [1]], "problems": [[None, None], ["length"]], "forced_quit": True,
-        "started_at": None, "duration_s": None,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("category", "hops", "told"),
-    [("web_search_base", 3, {"hops": 3}), ("web_search_base", None, {}), ("simple_python", 3, {})],
-)
-def test_hops_are_those_of_web_searches(category: str, hops: int | None, told: dict[str, int]) -> None:
-    entry = Entry(id=f"{category}_1", category=category, question=[[]], num_hops=hops)
-    line = result_record(entry, Transcript(entry.id, category, SPEC, "fc"), Verdict.passed(), Verdict.passed())
-    assert line["extra"] == told
-
-
-@pytest.mark.parametrize("rules", ["official", "corrected"])
-def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
-    entry, transcript = conversation()
-    official, corrected = Verdict.wrong(reasons.STATE), Verdict.passed()
-    record = result_record(entry, transcript, official, corrected, corrected_rules=("C1", "C17"), rules=rules)
-    assert record["outcome"] == ("failed" if rules == "official" else "passed")
-    assert record["tag"] == ("WRONG_ANSWER" if rules == "official" else None)
-    assert record["corrected_outcome"] == "passed"
-    assert record["corrected_reason"] == "(C1, C17)"
-    assert record["corrected_rules"] == ["C1", "C17"]
-    worse = result_record(
-        entry, transcript, Verdict.passed(), Verdict.wrong(reasons.UNDUE_ATTEMPT), corrected_rules=["C8"]
-    )
-    assert worse["corrected_reason"] == "irrelevance_error:malformed_call (C8)"
-    if rules == "corrected":
-        assert record["official_outcome"] == "failed"
-        assert record["official_reason"] == "multi_turn:instance_state_mismatch"
+from tests.runs.samples import SPEC, single
 
 
 def test_a_detail_of_words_is_no_result() -> None:
@@ -84,16 +31,6 @@ def test_a_detail_of_words_is_no_result() -> None:
 def write(path: Path, *lines: bytes) -> Path:
     path.write_bytes(b"".join(lines))
     return path
-
-
-def test_keys_with_escapes_are_the_same_key(tmp_path: Path) -> None:
-    record = single() | {"id": 'odd "id" é\n'}
-    ascii_line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
-    path = write(tmp_path / "r.jsonl", json_line(record), ascii_line)
-    assert len(list(read_results(path))) == 1
-    plain: Any = single()
-    assert record_key({"id": "a"}) == ("", "prompt", "a", 1)  # type: ignore[typeddict-item]
-    assert results._quick_key(json_line(plain)) == record_key(plain)  # the key alone, without parsing the line
 
 
 ODD = {"infinity": float("inf"), "complex": complex(1, 2), "long": 10**5000, "bytes": {1: b"x"}}
@@ -165,20 +102,6 @@ def test_every_field_of_a_single_turn_line() -> None:
     assert (failed["output"], failed["inference_error"], failed["tool_results"]) == ("no", "no", [])
     assert conversation_fields(made(Step(Reply("a"), None)), nested=True)["calls"] == [[None]]
     assert conversation_fields(made(Step(Reply("a"))), nested=True)["attempts"] == [[1]]
-
-
-def test_lines_of_errors_keep_what_was_said() -> None:
-    verdict = AdapterError("timeout", "slow").verdict
-    transcript = made(Step(Reply("half")), extra={"a": 1}, started_at="2026", duration_s=2.0)
-    line = error_record("simple_python_1", "simple_python", SPEC, "prompt", verdict, transcript=transcript,
-                        cost_usd=0.5, worker="gw1", rules="corrected")  # fmt: skip
-    wanted = {"mode": "prompt", "output": "half", "extra": {"a": 1}, "started_at": "2026", "duration_s": 2.0,
-              "cost_usd": 0.5, "worker": "gw1", "rules": "corrected", "official_outcome": "error"}  # fmt: skip
-    assert {name: line[name] for name in wanted} == wanted  # type: ignore[literal-required]
-    bare = error_record("x_1", "no_such_category", SPEC, "fc", verdict)
-    assert (bare["repeat"], bare["extra"], bare["rules"], bare["output"]) == (1, {}, "official", None)
-    skipped = skipped_record("simple_python_1", "simple_python", SPEC, "fc", "why", repeat=2, rules="corrected")
-    assert (skipped["repeat"], skipped["corrected_outcome"], skipped["reason"]) == (2, "skipped", None)
 
 
 @pytest.mark.parametrize("why", ["gone", "changed while it was read"])

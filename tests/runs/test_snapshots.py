@@ -12,7 +12,7 @@ import pytest
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.lines import DamagedLine, IncompleteError, LeftOut
 from pytest_bfcl.runs.paths import below, is_below, refuse_links_out, write_below, write_here
-from pytest_bfcl.runs.snapshots import Snapshots, archive_digest, damaged_snapshots, replayed_digest, snapshots_of
+from pytest_bfcl.runs.snapshots import Snapshots, archive_digest, damaged_snapshots, snapshots_of
 
 ODD_IDS = ["../../up", "a/b", "a_b", "a b", "..", ".", "x" * 10_000, "é", "a\\b", "c:d"]
 
@@ -64,18 +64,6 @@ def test_a_digest_is_of_content_not_of_files(tmp_path: Path) -> None:
     (tmp_path / "d" / "folder.jsonl").mkdir()
     (tmp_path / "d" / "link.jsonl").symlink_to(tmp_path / "a" / "main.jsonl")
     assert archive_digest(tmp_path / "d") == digests[2]
-
-
-def test_the_digest_of_what_is_replayed(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "web"):
-        folder.mkdir(exist_ok=True)
-        (folder / "a.jsonl").write_text(json.dumps({"call": folder.name, "result": 1}) + "\n")
-    above, web = archive_digest(tmp_path), archive_digest(tmp_path / "web")
-    assert None not in (above, web)
-    assert above != web
-    choices = ["live", "replay", f"live:{tmp_path}", f"replay:{tmp_path / 'none'}", f"replay:{tmp_path}"]
-    assert [replayed_digest(choice, "web") for choice in choices] == [None, None, None, None, web]
-    assert replayed_digest(f"replay:{tmp_path}", "rest") == above
 
 
 def test_links_that_lead_out(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ TOOLS = [{"name": "ls", "description": "é"}, {"name": "ls", "description": "twi
 CALL = Reply(tool_calls=(ToolCall("ls", "{}"),))
 ASKED = {"role": "user", "content": "List"}
 RESULT = {"role": "tool", "tool_call_id": "call_0_0_0", "content": "[]"}
-CALLED = CALL.as_message(0, 0)
 DONE = Reply("Done.")
 
 
@@ -82,19 +81,6 @@ def test_every_word_is_written_once_and_comes_back_in_order(tmp_path: Path) -> N
     with Journal(tmp_path / "bare" / "journal") as bare:
         bare.record(ReplyKey(*KEY, 0, 0, "0" * 64), DONE)
     assert Transcripts(tmp_path / "bare").load(KEY) is None, "the reply alone was stored"
-
-
-def test_a_message_that_is_not_the_reply_as_it_came_is_written(tmp_path: Path) -> None:
-    held = Held(Journal(tmp_path / "journal"))
-    held.step(0, 0, [{"role": "assistant", "content": "Hi"}, ASKED], CALL, ())
-    held.messages[-1] = {**held.messages[-1], "reasoning_content": "hm"}
-    held.step(0, 1, [RESULT], CALL, ())
-    held.step(0, 2, [RESULT], DONE, ())
-    assert [line["messages"] for line in lines(tmp_path)][1:] == [[held.messages[2], RESULT], [{"reply": 1}, RESULT]]
-    held.messages.insert(3, RESULT)  # a call got an answer that it lacked
-    held.step(0, 3, [ASKED], DONE, ())
-    assert lines(tmp_path)[-1]["kept"] == 4
-    assert Transcripts(tmp_path).load(KEY) == {"messages": held.messages, "functions": []}
 
 
 def test_a_resumed_conversation_is_one(tmp_path: Path) -> None:

@@ -161,14 +161,6 @@ def test_a_revision_and_the_newest_commit_with_results(repository: Path, monkeyp
         found(repository)
 
 
-def test_a_name_in_a_revision_that_is_not_taken(repository: Path) -> None:
-    (repository / "a;b_result.json").write_text("{}")
-    git(repository, "add", "-A")
-    git(repository, "commit", "-qm", "odd")
-    with pytest.raises(UsageError, match=r"'a;b_result\.json' has a name that is not taken"):
-        found(repository.with_name("repo@HEAD"))
-
-
 @pytest.mark.parametrize(
     ("revision", "told"),
     [
@@ -203,15 +195,3 @@ def test_nothing_of_a_repository_is_run(repository: Path, tmp_path: Path) -> Non
         found(repository)
     assert found(Path(f"{repository}@HEAD~1")) == found(repository) == FILES
     assert not mark.exists()
-
-
-def test_folders_and_other_files_are_what_they_are(tmp_path: Path) -> None:
-    (tmp_path / "a@b").mkdir()
-    (tmp_path / "a" / ".git").mkdir(parents=True)
-    (tmp_path / "lines.jsonl").write_text("{}\n")
-    (tmp_path / "a@b" / "HEAD").touch()  # half of a bare repository, and here is the other
-    (tmp_path / "objects").mkdir()
-    for path in (tmp_path, tmp_path / "a@b", tmp_path / "lines.jsonl", tmp_path / "gone@HEAD"):
-        assert not is_packed(path)
-        with unpacked(path) as same:
-            assert same == path

@@ -63,24 +63,6 @@ def test_mistakes(folder: Path, text: str, message: str) -> None:
         select(folder, text)
 
 
-@pytest.mark.parametrize(
-    ("asked", "also", "found"),
-    [
-        ((), (), ["simple_python", "live_simple", "multi_turn_miss_func", "web_search_base", "web_search_no_snippet",
-                  "memory_kv", "memory_vector", "memory_rec_sum"]),
-        ((), ("format_sensitivity",), ["live_simple", "format_sensitivity"]),
-        (("live", "simple_python"), (), ["simple_python", "live_simple"]),
-        (("memory_kv_prereq", "parallel"), (), ["memory_kv_prereq"]),
-    ],
-)  # fmt: skip
-def test_which_categories_run(folder: Path, asked: Any, also: Any, found: list[str]) -> None:
-    """Those that score; format sensitivity and write stages where they are named."""
-    data = open_dataset(folder)
-    names = categories_to_run(data, asked, also)
-    assert names == found if asked or not also else names[-1:] == found[1:]
-    assert [name for name in categories_to_run(data, asked) if name == "format_sensitivity"] == []
-
-
 def test_categories_that_are_not_there_are_told(folder: Path) -> None:
     with pytest.raises(UsageError, match="the data data has none of parallel; it has: simple_python, live_simple"):
         categories_to_run(open_dataset(folder), ["parallel"])

@@ -8,26 +8,11 @@ import pytest
 
 from pytest_bfcl.dataset.categories import category_of
 from pytest_bfcl.selection.sharding import (
-    MOST_SHARDS,
     ShardItem,
     deal,
-    read_shard,
-    scenario_of,
     shard_of,
     stratified_sample,
 )
-
-
-@pytest.mark.parametrize(
-    ("entry_id", "scenario"),
-    [
-        ("memory_kv_3-student-2", ("memory_kv", "student")), ("live_multiple_3-student-2", None),
-        ("memory_kv_prereq_3-student-2", ("memory_kv", "student")), ("memory_rec_sum_own", ("memory_rec_sum", "")),
-        ("memory_kv_3-student", ("memory_kv", "")), ("memory_kv_a-b-c-d", ("memory_kv", "")), ("mine", None),
-    ],
-)  # fmt: skip
-def test_scenarios_are_read_off_memory_ids_only(entry_id: str, scenario: tuple[str, str] | None) -> None:
-    assert scenario_of(entry_id) == scenario
 
 
 def items(*ids: str, label: str = "") -> list[ShardItem]:
@@ -60,22 +45,6 @@ def test_a_write_stage_goes_with_its_questions_and_weighs_nothing() -> None:
     assert shard_of(asked, 2, 2) == set(items("chatable_0", "chatable_2"))
     alone = [shard_of(stages, index, 2) for index in (1, 2)]
     assert sorted(map(len, alone)) == [0, 9], "named alone it is dealt as a unit of its own"
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("1/1", (1, 1)), ("3/3", (3, 3)), (f"1/{MOST_SHARDS}", (1, MOST_SHARDS)), ("0/3", None), ("4/3", None),
-        (f"1/{MOST_SHARDS + 1}", None), ("1", None), ("1/", None), ("-1/2", None), (" 1/2", None), ("1/²", None),
-        ("9" * 9999 + "/1", None),
-    ],
-)  # fmt: skip
-def test_what_a_shard_is_called(text: str, read: tuple[int, int] | None) -> None:
-    if read is not None:
-        assert read_shard(text) == read
-        return
-    with pytest.raises(ValueError, match="I/N with 1 <= I <= N" + (", N at most 9,999" if "0000" in text else "$")):
-        read_shard(text)
 
 
 def test_samples_are_stratified_and_repeatable() -> None:

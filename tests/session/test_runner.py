@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import pickle
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +14,13 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.conversation.lookahead import RunStopped
-from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
-from pytest_bfcl.session.earlier import errored_record
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
-from pytest_bfcl.session.outside import Outside, Store
+from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.proof import PlayedAlone, Proofs
 from pytest_bfcl.session.runner import STOPPING, Runner
 from pytest_bfcl.session.trial import Trial
@@ -56,34 +53,6 @@ async def lines_of(data: DataSet, *contenders: Contender, **options: Any) -> lis
         found.append({"outcome": stopped.reason})
     await runner.aclose()
     return found
-
-
-def test_several_contenders_in_one_runner_in_a_loop_of_somebody_else(data: DataSet) -> None:
-    models = [Answering("own:first@fc"), Answering("own:second@fc")]
-    contenders = [Contender.of_adapter(model, SETTINGS) for model in models]
-
-    async def main() -> list[tuple[str, str]]:
-        runner = Runner(data, contenders, pickle.loads(pickle.dumps(SETTINGS)))
-        asked = trials(data, *contenders)
-        await runner.plan(asked)
-        records = [await runner.record(trial) for trial in asked]
-        await runner.aclose()
-        assert {record["outcome"] for record in records} == {"passed"}
-        return [(record["id"], record["model"]) for record in records]
-
-    found = asyncio.run(main())
-    assert found == [(f"simple_python_{n}", model.spec) for n in range(6) for model in models]
-    assert [len(model.asked) for model in models] == [6, 6]
-    assert all(model.closed for model in models)
-
-
-def test_an_entry_is_parsed_once_until_it_is_discarded(data: DataSet) -> None:
-    contender = Contender.of_adapter(Answering(), SETTINGS)
-    runner, (trial, *_) = Runner(data, [contender], SETTINGS), trials(data, contender)
-    first = runner.entry(trial)
-    assert runner.entry(trial) is first
-    runner.discard(trial)
-    assert runner.entry(trial) is not first
 
 
 def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_path: Path) -> None:
@@ -168,16 +137,6 @@ def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
     assert "adapter:server" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("tokens", "usd"), [(1_000, 0.001), (None, None)])
-def test_what_was_answered_before_an_error_is_paid_for(data: DataSet, tokens: int | None, usd: float | None) -> None:
-    error = AdapterError("server", "gone")
-    if tokens:
-        said = Step(Reply("half", input_tokens=tokens))
-        error.transcript = Transcript("simple_python_0", "simple_python", turns=[Turn(steps=[said])])
-    contender = Contender.of_spec(parse_spec("own:m@fc"), Settings(price=Price(1.0, 1.0)))
-    assert errored_record(trials(data, contender)[0], error, rules="official")["cost_usd"] == usd
-
-
 class Refused(Answering):
     """A model that its endpoint refuses, as its own breaker finds."""
 
@@ -235,22 +194,6 @@ def test_conversations_need_no_plan(data: DataSet) -> None:
 
     taken, transcript, line, asked = asyncio.run(work())
     assert (taken, transcript.entry_id, line["id"], asked.entry_id) == (None, *(f"simple_python_{n}" for n in range(3)))
-
-
-@pytest.mark.parametrize("specs", [["replay:a"], ["replay:a", "oracle:@fc"], ["replay:a", "replay:b"]])
-def test_a_category_runs_if_one_model_can_run_it(specs: list[str], tmp_path: Path) -> None:
-    for name, entry_id in (("a", "parallel_1"), ("b", "multiple_1")):
-        line = {"id": entry_id, "output": "[f()]", "mode": "prompt"}
-        (tmp_path / name).write_text(json.dumps(line) + "\n", encoding="utf-8")
-    texts = [text.replace("replay:", f"replay:{tmp_path}/") for text in specs]
-    bundled = open_data("bundled")
-    contenders = [Contender.of_spec(parse_spec(text), SETTINGS, data=bundled) for text in texts]
-    runner = Runner(bundled, contenders, SETTINGS)
-    for category in ("parallel", "multiple", "irrelevance"):
-        each = [runner.skip_reason(category, bundled, contender) for contender in contenders]
-        assert runner.skip_reason(category, bundled) == (each[0] if all(each) else None)
-    assert "holds no answer of its category" in str(runner.skip_reason("multiple", bundled, contenders[0]))
-    assert runner.skip_reason("parallel", bundled, contenders[0]) is None
 
 
 def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mode(data: DataSet) -> None:
@@ -349,20 +292,6 @@ def test_only_what_can_be_made_anew_is_played_alone(data: DataSet, monkeypatch: 
     assert notes == ["one parameter is left out"], "at once, not at the end"
 
 
-def test_a_search_provider_at_hand_serves_the_web_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_bfcl.session.outside.skip_reason", lambda *asked, stored: f"{asked[0]}: {stored}")
-    bundled, recorded = open_data("bundled"), Answering()
-    recorded.transcript_for = lambda entry: None  # type: ignore[attr-defined]
-    for given, model, there in (
-        (None, Answering(), [False, False]),
-        (object(), Answering(), [True, False]),
-        (None, recorded, [True, True]),  # which asks no service
-    ):
-        outside, contender = Outside(SETTINGS, Store(), given), Contender.of_adapter(model, SETTINGS)
-        told = [outside.skip_reason(name, bundled, contender) for name in ("web_search_base", "rest")]
-        assert told == [f"web_search_base: {there[0]}", f"rest: {there[1]}"]
-
-
 def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
     contender, ref = Contender.of_adapter(Answering(), SETTINGS), data.index("simple_python")[0]
     runner = Runner(data, [contender], SETTINGS)
@@ -375,27 +304,6 @@ def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
         runner._entries[trial.key] = broken
         line = runner.judged(trial, said)
         assert (line["reason"], line["detail"].get("advice")) == ("harness:data", advice)
-
-
-def test_what_a_conversation_reaches_depends_on_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[list[str]] = []
-
-    async def seen(entry: Any, model: Any, **more: Any) -> Transcript:
-        given.append([name for name in ("snapshots", "search", "services") if more[name] is not None])
-        return Transcript(entry.id, entry.category)
-
-    monkeypatch.setattr("pytest_bfcl.session.runner.converse", seen)
-    bundled, recorded = open_data("bundled"), Answering()
-    recorded.transcript_for = lambda entry: None  # type: ignore[attr-defined]
-    for model in (Answering(), recorded):  # a recorded one searches nothing
-        contender = Contender.of_adapter(model, SETTINGS)
-        runner = Runner(bundled, [contender], SETTINGS)
-        entries = [bundled.load(bundled.index(name)[0]) for name in ("simple_python", "memory_kv", "web_search_base")]
-        for entry in (*entries, Entry(id="rest_1", category="rest", question=[])):
-            official = entry.model_copy(update={"official": True})
-            asyncio.run(runner.hold(Trial.of(official, contender, bundled)))
-    assert given[:4] == [[], ["snapshots"], ["snapshots", "search"], ["services"]]
-    assert given[4:] == [[], ["snapshots"], ["snapshots"], ["services"]]
 
 
 @pytest.mark.parametrize(("gate", "most"), [(None, FIRST_PACED), ("its own", 3 * FIRST_PACED)])

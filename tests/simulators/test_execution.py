@@ -99,20 +99,6 @@ def test_accepted_arguments(shelf: Shelf, executor: CallExecutor, text: str, sto
     assert type(shelf.items[0]) is type(stored)
 
 
-def test_nested_calls_run_first_and_pass_their_raw_result(shelf: Shelf, executor: CallExecutor) -> None:
-    assert executor.execute("put(item=put(item='inner'))") == (
-        '{"count": 2, "item": {"count": 1, "item": "inner", "place": -1}, "place": -1}'
-    )
-    assert shelf.items == ["inner", {"count": 1, "item": "inner", "place": -1}]
-    assert executor.execute("put(item=[count(), put(7)['count']])") == '{"count": 4, "item": [2, 3], "place": -1}'
-    assert executor.execute("put(item=-count())['item']") == "-4"
-
-
-def test_lists_and_tuples_of_calls_give_one_text(executor: CallExecutor) -> None:
-    assert executor.execute("count(), put('a')['count']") == "(0, 1)"
-    assert executor.execute("[count(), count()]") == "[1, 1]"
-
-
 @pytest.mark.parametrize(
     ("result", "text"),
     [
@@ -130,14 +116,6 @@ def test_result_texts(result: Any, text: str) -> None:
     assert toolkit_module.serialise(result) == text
 
 
-def test_what_a_tool_raises_is_its_result_and_the_next_call_still_runs(executor: CallExecutor) -> None:
-    assert executor.execute_all(["burn()", "put(1)", "count()"]) == [
-        f"{ERROR_PREFIX}'fire'",
-        '{"count": 1, "item": 1, "place": -1}',
-        "1",
-    ]
-
-
 def test_an_unknown_name_is_met_in_reading_order(shelf: Shelf, executor: CallExecutor) -> None:
     assert executor.execute("put(item=put(1), place=nan)").startswith(ERROR_PREFIX)
     assert shelf.items == [1], "the inner call had run, as in Python"
@@ -149,12 +127,6 @@ def test_refused_syntax_is_met_before_anything_runs(shelf: Shelf, executor: Call
     assert executor.execute("put(item=put(1), place=1 + 1)").startswith(ERROR_PREFIX)
     assert executor.execute("put(item=put(1), place=put(2).x)").startswith(ERROR_PREFIX)
     assert shelf.items == []
-
-
-def test_names_over_the_wire_are_mapped_back(shelf: Shelf, executor: CallExecutor) -> None:
-    executor.execute("shelf_put(item=1)")
-    assert shelf.items == [1]
-    assert executor.execute("Shelf.count()") == "1"
 
 
 @pytest.mark.parametrize(

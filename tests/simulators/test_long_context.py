@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.simulators.long_context import constants, own_constants
+from pytest_bfcl.simulators.long_context import own_constants
 
 SIZES = {
     "WATCH_LIST_EXTENSION": 1001,
@@ -37,14 +37,6 @@ def test_sizes() -> None:
     cards = own_constants()["CREDIT_CARD_EXTENSION"]
     assert all(record["card_id"] in cards for record in own_constants()["BOOKING_RECORD_EXTENSION"].values())
     assert all("{symbol}" in text for text in own_constants()["ORDER_DETAIL_EXTENSION"].values())
-
-
-def test_given_texts_win_over_our_own() -> None:
-    mixed = constants({"FILE_CONTENT_EXTENSION": "given"})
-    assert mixed["FILE_CONTENT_EXTENSION"] == "given"
-    assert mixed["INTERMEDIARY_CITIES"] == own_constants()["INTERMEDIARY_CITIES"]
-    assert constants(None) is own_constants()
-    assert constants({}) is own_constants()
 
 
 def test_every_process_makes_the_same_texts() -> None:

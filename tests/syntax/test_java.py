@@ -78,13 +78,6 @@ def test_what_does_not_decode(text):
     assert not isinstance(caught.value, WrongShape)
 
 
-@pytest.mark.parametrize("text", ["[]", "", "hello world", "[int a = 5;]"])
-def test_without_a_call_the_shape_is_wrong(text):
-    with pytest.raises(WrongShape) as caught:
-        java(text)
-    assert caught.value.decoded == {}
-
-
 def test_bytes_are_taken_for_characters():
     assert java('[svc.configure(a="né", b="zz");]') == [{"svc.configure": {"a": 'né"', "=": 'z"'}}]
 

@@ -33,13 +33,6 @@ def test_calls(text, calls):
         assert javascript(text) == calls
 
 
-@pytest.mark.parametrize("text", ["", "[]", "[f(x=1), f(x=2)]", "await f(x=1)", "new F(x=1)", "hello"])
-def test_without_a_call_the_shape_is_wrong(text):
-    with pytest.raises(WrongShape) as caught:
-        javascript(text)
-    assert caught.value.decoded is None
-
-
 @pytest.mark.parametrize("text", ["[f(x: 1)]", "[f(x=1, x=2)]", "[f(a, b)]", "Sorry, I cannot", "[f(x=1"])
 def test_what_does_not_decode(text):
     with pytest.raises(DecodeError) as caught:

@@ -10,14 +10,6 @@ def value_of(expression):
 
 @pytest.mark.parametrize(
     "text",
-    ["[f(x=1)]", "f(x=1)", "```\n[f(x=1)]\n```", " `[f(x=1)] # note", "(f(x=1))", "[f(x=1),]", "f(9, *rest, x=1)"],
-)
-def test_accepted_wrappings(text):
-    assert decode(text) == [{"f": {"x": 1}}]
-
-
-@pytest.mark.parametrize(
-    "text",
     [
         "```python\n[f(x=1)]\n```",
         "Here: [f(x=1)]",
@@ -40,23 +32,6 @@ def test_accepted_wrappings(text):
 def test_what_does_not_decode(text):
     with pytest.raises(DecodeError):
         decode(text)
-
-
-def test_tag():
-    for inside in ("[f(x=1)]", "f(x=1)", " '[f(x=1)]' ", "(f(x=1),)"):
-        assert decode(f"Well <TOOLCALL>{inside}</TOOLCALL> done", tool_call_tag=True) == [{"f": {"x": 1}}]
-    assert decode("<TOOLCALL>()</TOOLCALL>", tool_call_tag=True) == []
-    for text in ("[f(x=1)]", "<toolcall>[f(x=1)]</toolcall>", "</TOOLCALL>[f(x=1)]<TOOLCALL>"):
-        with pytest.raises(DecodeError):
-            decode(text, tool_call_tag=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("a.b.c(x=1)", "a.b.c"), ("g(z=1).fill(x=1)", "fill"), ("t[0].m(x=1)", "m"), ("g()(x=1)", ""), ("(f)(x=1)", "f")],
-)
-def test_function_names(text, name):
-    assert decode(text) == [{name: {"x": 1}}]
 
 
 @pytest.mark.parametrize(

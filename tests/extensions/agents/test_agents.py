@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import itertools
 import json
 from collections.abc import Awaitable, Callable
@@ -14,7 +13,7 @@ import pytest
 import pytest_bfcl
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.agents import AgentEntry, as_agent
-from pytest_bfcl.extensions.agents.episode import mistake_of, unknown_tool_in
+from pytest_bfcl.extensions.agents.episode import mistake_of
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data, run
@@ -191,24 +190,6 @@ def test_tokens_that_are_told_are_counted(entries):
         assert sum(count or 0 for turn in record[field] for count in turn) == each * len(entry.question)
 
 
-def test_tools_have_name_signature_docstring_and_schema(entries):
-    seen = {}
-
-    async def look(episode):
-        async for _ in episode.turns():
-            seen.update({tool.name: tool for tool in episode.tools})
-
-    run([each for each in entries.values() if each.category == "simple_python"][:1], as_agent(look))
-    tool = next(iter(seen.values()))
-    assert inspect.iscoroutinefunction(tool)
-    signature = inspect.signature(tool)
-    assert set(signature.parameters) == set(tool.parameters["properties"])
-    required = {name for name, each in signature.parameters.items() if each.default is inspect.Parameter.empty}
-    assert required == set(tool.parameters["required"])
-    assert "Args:" in tool.__doc__
-    assert tool.__annotations__["return"] is str
-
-
 def test_specs_that_name_no_agent_are_said(tmp_path, monkeypatch):
     from pytest_bfcl.failures import UsageError
 
@@ -247,18 +228,6 @@ BROKEN = json.JSONDecodeError("Expecting value", "{", 1)
 )  # fmt: skip
 def test_whose_mistake_it_is(raised: BaseException, is_models: bool) -> None:
     assert (mistake_of(raised) is not None) is is_models
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("ModelBehaviorError: Tool fly_high not found in agent agent", "fly_high"),
-        ("E: Unknown tool name: 'fly'. Available: a", "fly"), ("E: max iterations of 3 reached", None),
-        ("E: unknown function", "unknown_tool"),
-    ],
-)  # fmt: skip
-def test_the_tool_that_was_called(text: str, name: str | None) -> None:
-    assert unknown_tool_in(text) == name
 
 
 @pytest.mark.parametrize(

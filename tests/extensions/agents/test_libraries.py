@@ -110,8 +110,8 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
 
         def command(spec, out):
             return [python_of(library), "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir),
-                    "--bfcl-out", out, "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q", "-p", "no:cacheprovider",
-                    "-n", "2", f"--bfcl-repeat={REPEATS}", "--bfcl-report=none"]  # fmt: skip
+                    "--bfcl-out", out, "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q",
+                    "-p", "no:cacheprovider", "-n", "2", f"--bfcl-repeat={REPEATS}", "--bfcl-report=none"]  # fmt: skip
 
         found = played(library, tmp_path, ids, url, command, breaks_off=True)
     assert len(found["agent"]) == len(ids) * REPEATS

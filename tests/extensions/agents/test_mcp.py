@@ -86,22 +86,6 @@ def test_two_hundred_official_entries_have_the_verdicts_of_the_direct_way(offici
     assert played(data, some, leave_out=True) == directly(some, leave_out=True)
 
 
-def test_tools_are_listed_with_the_schemas_bare_models_get(data):
-    from pytest_bfcl.tools.schemas import compile_tools
-
-    entry = entries_of(data, 1)[0]
-
-    async def listed():
-        async with Client(EntryTable(entry, data, Settings()).server()) as client:
-            tools = (await client.list_tools()).tools
-            wrong = await client.call_tool("no_such_tool", {})
-            return [(tool.name, tool.input_schema) for tool in tools], wrong.is_error
-
-    tools, wrong = asyncio.run(listed())
-    assert tools == [(t["function"]["name"], t["function"]["parameters"]) for t in compile_tools(entry.function)]
-    assert wrong
-
-
 def test_other_hosts_and_origins_are_refused():
     server, simulator = simulator_server("TradingBot")
 

@@ -22,7 +22,6 @@ from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.likeness import contained, same
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.explaining.terminal import failure_text
-from pytest_bfcl.extensions.agents import as_agent
 from pytest_bfcl.failures import FailureTag, UsageError, Verdict
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
@@ -193,25 +192,6 @@ def test_reasons(data: Any, near: None, steps: list[Any], reason: str | None) ->
         verdict = Verdict(False, FailureTag.WRONG_ANSWER, reason, line["detail"])
         assert "expected" in failure_text(entry, transcript, verdict)
         assert "get_cart() returned" in headline(line)
-
-
-def test_an_agent_plays_them_too(data: Any, near: None) -> None:
-    def factory(episode: Any) -> Any:
-        async def turn(message: str) -> str:
-            tools = {tool.name: tool for tool in episode.tools}
-            if "apples" in message:
-                await tools["add_to_cart"](article="apple", count=2)
-                return "2 apples"
-            if "One pear" in message:
-                await tools["add_to_cart"](article="pear")
-            elif "notes" in message:
-                await tools["note"](text={"a": {"b": "c"}, "d": {}})
-            return "one"
-
-        return turn
-
-    found = run(data, as_agent(factory, "shopper"), settings=settings())
-    assert outcomes(found) == [("shop_one", "passed", None, None), ("shop_several", "passed", None, None)]
 
 
 @pytest.mark.slow

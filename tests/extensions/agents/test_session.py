@@ -155,17 +155,6 @@ def test_lists_that_may_change() -> None:
     assert (quiet.may_change, quiet.may_change) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("errors", "told"),
-    [(None, ""), ("", ""), ("a\nb\n\n  \n", "\nit last said: b"), (f"{'x' * 5000}\n", f"\nit last said: {'x' * 300}")],
-)
-def test_the_last_words_of_a_server(errors: str | None, told: str) -> None:
-    assert str(session(Client(), errors).trouble("odd")) == f"own_1: MCP server 'shop': odd{told}"
-    closed = session(Client(), "words")
-    closed._errors.close()  # type: ignore[union-attr]
-    assert str(closed.trouble("odd")) == "own_1: MCP server 'shop': odd"
-
-
 def test_the_first_of_many_errors_is_told() -> None:
     inner = ExceptionGroup("two", [ExceptionGroup("one", [KeyError()]), ValueError("y")])
     assert said_by(inner) == "KeyError"

@@ -26,15 +26,6 @@ def trial(tmp_path: Path) -> Workdir:
     return Workdir("own_1", tmp_path / "w")
 
 
-def test_real_and_short_names(trial: Workdir) -> None:
-    here = str(trial.path)
-    short = {"a": ["/workdir/x", 3, {"b": "in /workdir"}], "/workdir": None}
-    real = {"a": [f"{here}/x", 3, {"b": f"in {here}"}], "/workdir": None}
-    assert trial.real(short) == real
-    assert trial.with_short_paths(real) == short
-    assert trial.command("A={workdir}/a cmd {workdir}") == (["cmd", here], {"A": f"{here}/a"})
-
-
 def test_files_and_templates(trial: Workdir, tmp_path: Path) -> None:
     source = tmp_path / "data"
     (source / "sub" / "deep").mkdir(parents=True)

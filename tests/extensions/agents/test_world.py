@@ -113,21 +113,6 @@ def test_what_happens_around_a_trial(server: Server, around: bool) -> None:
         inside(known, work, mcp={"other": "cmd"})
 
 
-def test_the_tools_an_entry_names_are_as_it_describes_them(server: Server) -> None:
-    async def work(offered: Entry, world: Any, transcript: Transcript) -> Any:
-        server.may_change = True
-        return offered.function, await world.new_functions()
-
-    own = {"name": "add-one", "description": "Own.", "parameters": SCHEMA}
-    assert inside(entry(function=[own]), work) == ([{**own, "name": "add_one"}], None)
-    with pytest.raises(HarnessError, match="it has no tool 'other', which the entry offers"):
-        inside(entry(function=[{**own, "name": "other"}]), work)
-    _, listed = inside(entry(), work)
-    assert [doc["name"] for doc in listed] == ["add_one"]
-    server.may_change = False
-    assert inside(entry(), lambda offered, world, transcript: world.new_functions()) is None
-
-
 @pytest.mark.parametrize(
     ("call", "result"),
     [

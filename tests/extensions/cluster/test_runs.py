@@ -155,26 +155,6 @@ def test_actors_that_always_die_stop_the_run(tmp_path: Path, monkeypatch: pytest
     assert len(place.started) < 20
 
 
-@pytest.mark.parametrize("stage_ends", ["error", "death"])
-def test_questions_after_a_failed_stage(project: Project, monkeypatch: pytest.MonkeyPatch, stage_ends: str) -> None:
-    """A write stage that fails makes errors of its questions, on whichever actor they are held in the end."""
-    monkeypatch.chdir(project.path)
-    shutil.rmtree(project.path / "bench")
-    lines = (BUNDLED / "memory.jsonl").read_text(encoding="utf-8").splitlines()[:3]
-    write_lines(project.path / "bench" / "memory.jsonl", list(lines))
-    shutil.copytree(BUNDLED / "memory_prereq", project.path / "bench" / "memory_prereq")
-    script = {"*": "I do not know.", "memory_kv_prereq_0-student-0": {"error": "server", "message": "gone"}}
-    (project.path / "script.json").write_text(json.dumps(script))
-    settings = Settings(retries=0)
-    models: Any = "scripted:script.json"
-    run("bench", models, categories=["memory_kv"], out=project.path / "alone", settings=settings)
-    dies = every(3, Lined, "heard", most=2) if stage_ends == "death" else None
-    place = InProcess(2, dies) if dies else InProcess(2)
-    run("bench", models, categories=["memory_kv"], out=project.path / "run", settings=settings, cluster=place)
-    assert stored(project.path / "run") == stored(project.path / "alone")
-    assert sum(line["outcome"] == "error" for line in stored(project.path / "run").values()) > 2
-
-
 def test_budget_is_one_for_all_actors(bench: Bench) -> None:
     server = bench.serve(delay=0.01)
     price = Price(1000.0, 1000.0)  # 0.11 USD a reply

@@ -40,38 +40,11 @@ def held(model, turns=("put Emma on the shelf",), missed=None, **settings):
     return asyncio.run(converse(entry, model, settings=Settings(**settings), texts=TEXTS))
 
 
-def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label():
-    model = Speaker(f"[{ADD}]", "Done.", "Done.", family="mistral-fc", mode="fc")
-    transcript = held(model, ("put Emma on the shelf", ""), {1: ["list_books"]})
-    assert transcript.turns[0].steps[0].call_texts == ["add_book(title='Emma')"]
-    said, result = model.asked[1].messages[-2:]
-    assert said["content"].startswith('[TOOL_CALLS][{"name": "add_book"')
-    assert result == {"role": "tool", "content": '{"count": 2}', "tool_call_id": "call00001"}
-    assert [request.query for request in model.asked] == [1, 2, 3]
-    assert len(model.asked[2].functions) == len(model.asked[0].functions)  # handed over in the message, not as a tool
-    assert "list_books" in model.asked[2].messages[-1]["content"]
-    assert transcript.underscore_names is True
-
-
 @pytest.mark.parametrize(("rules", "calls"), [("official", None), ("corrected", ["add_book(title='Emma')"])])
 def test_corrected_rules_hold_the_conversation_without_the_familys_defects(rules, calls):
     model = Speaker(f"[TOOL_CALLS][{ADD}]", "Done.", family="mistral-fc")
     step = held(model, rules=rules).turns[0].steps[0]
     assert step.calls == calls
-
-
-@pytest.mark.parametrize(
-    ("think", "answer", "reasoning"),
-    [("auto", "[list_books()]", "hm"), ("strip", "[list_books()]", "hm"), ("keep", None, None)],
-)
-def test_thoughts_in_prompting_mode(think, answer, reasoning):
-    model = Speaker("<think>hm</think>[list_books()]", "Done.", mode="prompt")
-    step = held(model, think=think).turns[0].steps[0]
-    assert step.reply.text == (answer or "<think>hm</think>[list_books()]")
-    assert step.reply.reasoning == reasoning
-    assert (step.calls == ["list_books()"]) is (think != "keep")
-    for said in (each for request in model.asked for each in request.messages if each["role"] == "assistant"):
-        assert said["content"] == "<think>hm</think>[list_books()]"  # the server gets back what it said
 
 
 def test_thoughts_beside_calls_read_from_the_text():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
+from pytest_bfcl.decoding import DecodeError, call_texts, decode_reply
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED, handler_name
 from pytest_bfcl.formats.detection import TextReading, calls_anywhere, lost_calls
@@ -81,29 +81,10 @@ def test_defects_are_kept_by_official_rules_and_mended_by_corrected_ones(name):
     assert call_texts(reply, "fc", name, mended=True) == ["f(a=1, on=True)"]
 
 
-def test_more_defects():
-    with pytest.raises(DecodeError):
-        call_texts(Reply(text='</think>[{"name": "f", "arguments": {}}]'), "fc", "handler:thinkagent")
-    assert call_texts(Reply(text="Some prose."), "fc", "handler:granite20b") == ["Some prose."]
-    with pytest.raises(WrongShape):
-        decode_reply(Reply(text="Some prose."), "fc", decoder="handler:granite20b")
-    block = "<|tool_call_start|>\n```\npython_run(a=1)\n```\n<|tool_call_end|>"
-    assert call_texts(Reply(text=block), "fc", "handler:minicpm3") == ["_run(a=1)"]
-    assert call_texts(Reply(text=block), "fc", "handler:minicpm3", mended=True) == ["python_run(a=1)"]
-
-
 @pytest.mark.parametrize("name", sorted(set(WRITTEN) - {"python", "python-fence", "tool-code", "toolcall"}))
 def test_prose_is_no_call_under_corrected_rules(name):
     with pytest.raises(DecodeError):
         decode_reply(Reply(text="I cannot help."), "fc", decoder=name, rules="corrected")
-
-
-def test_plain_texts_take_the_documented_type():
-    document = {"name": "f.g", "parameters": {"properties": {"zip": {"type": "string"}, "n": {"type": "integer"}}}}
-    text = "<function=f_g>\n<parameter=zip>\n01234\n</parameter>\n<parameter=n>\n5\n</parameter>\n</function>"
-    assert decode_reply(Reply(text=text), "fc", decoder="qwen-coder", functions=[document]) == [
-        ("f_g", {"zip": "01234", "n": 5})
-    ]
 
 
 @pytest.mark.parametrize(

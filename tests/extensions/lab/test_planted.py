@@ -229,13 +229,6 @@ def test_an_answer_nobody_ever_said(tmp_path: Path) -> None:
     assert {defect.rule_name for defect in found} == {"answer_nowhere"}
 
 
-def test_what_cannot_be_loaded_is_told(tmp_path: Path) -> None:
-    line = one("simple_python_0")
-    line["function"].append(one("simple_python_1")["function"][0])
-    found = audited(tmp_path, simple_python=[line])
-    assert {defect.rule_name for defect in found} == {"malformed"}
-
-
 def test_clean_data_has_no_finding() -> None:
     assert [str(defect) for defect in audit(open_data("bundled"), settings=Settings())] == []
 

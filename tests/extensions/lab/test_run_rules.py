@@ -14,7 +14,6 @@ from pytest_bfcl.extensions.lab.rules import ItemFit, fit_items
 from pytest_bfcl.extensions.lab.run_rules import (
     Attempt,
     Attempts,
-    family_of,
     read_attempts,
     run_defects,
     too_few,
@@ -23,30 +22,6 @@ from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.runs.lines import LeftOut
 
 WRONG = [{"scale_recipe": {"portions": 7}}]
-
-
-@pytest.mark.parametrize(
-    ("model", "family"),
-    [
-        ("openai:gpt-4o@fc", "gpt"),
-        ("gpt-4.1", "gpt"),
-        ("gpt-oss-120b", "gpt"),
-        ("Qwen_Qwen3-8B-FC", "qwen"),
-        ("vllm:Qwen/Qwen2.5-7B-Instruct@prompt", "qwen"),
-        ("Qwen--Qwen3-32B_snapshots_9216db5781bf21", "qwen"),
-        ("togetherai_Qwen_Qwen3-235B-A22B-FP8", "qwen"),
-        ("0xayman_Qwen-1.5B-fc-v2", "qwen"),
-        ("Salesforce_Llama-xLAM-2-8b-fc-r", "llama"),
-        ("meta-llama_Meta-Llama-3-8B-Instruct", "llama"),
-        ("anthropic_claude-4-sonnet-thinking-on-10", "claude"),
-        ("openai_o3-high", "o"),
-        ("deepseek-ai_DeepSeek-V3-0324", "deepseek"),
-        ("my-model", "my"),
-        ("42", "42"),
-    ],
-)
-def test_families(model: str, family: str) -> None:
-    assert family_of(model) == family
 
 
 def runs_of(*models: str, calls: object = WRONG) -> list[Attempts]:

@@ -23,9 +23,7 @@ from pytest_bfcl.extensions.litellm.model import (
     LitellmModel,
     _causes,
     _environment_secrets,
-    _headers,
     _made_up,
-    _message,
     _streamed,
     _Words,
     load_litellm,
@@ -415,20 +413,6 @@ def test_what_is_handed_to_litellm():
     asked.mode = "fc"
     assert asked._arguments(req)["_skip_mcp_handler"] is True
     assert "tools" not in asked._arguments(request())
-
-
-@pytest.mark.parametrize(
-    ("error", "text", "headers"),
-    [
-        (Raised("said\nTraceback (most recent call last)\n ..."), "said", {}), (Raised(""), "Raised", {}),
-        (Raised("x", message="better"), "better", {}), (Raised("x", message=""), "x", {}),
-        (Raised("x", litellm_response_headers={"a": 1}, response=SimpleNamespace(headers={"b": "2"})), "x",
-        {"a": "1", "b": "2"}),
-        (Raised("x", litellm_response_headers=[1], response=None), "x", {}),
-    ],
-)  # fmt: skip
-def test_what_exceptions_say(error, text, headers):
-    assert (_message(error), _headers(error)) == (text, headers)
 
 
 def test_causes_are_followed_so_far():

@@ -104,27 +104,6 @@ def test_a_stored_run_is_judged_by_what_it_saw(tmp_path: Path) -> None:
     assert all(verdict["valid"] for verdict in score_lines(lines, "bundled", rest=nowhere))
 
 
-EQUIVALENT = [
-    ("sql_0", "db.query(table='books', columns=['title AS name'], where=['NOT price <= 15'])"),
-    ("sql_1", "db.query(table='BOOKS', columns=['count(id)'], where=[\"author LIKE 'imre fallow'\"])"),
-    ("sql_6", "db.query(table='ferries', columns=['port', 'line'], where=['minutes < 41'], order_by=['line'])"),
-    ("sql_8", "db.query(table='ferries', columns=['port'], where=['minutes = (SELECT max(minutes) FROM ferries)'])"),
-    ("sql_10", "db.query(table='members', columns=['sum(fee)', 'city'], group_by=['city'])"),
-    ("exec_simple_3", "split_bill(people=6, total=184.50, tip_percent=12.0)"),
-    ("exec_simple_7", "travel_minutes(distance_km=21, means='cycling')"),
-    ("exec_multiple_11", "estimate_derivative(function='lambda t: t*t - 4*t', x=3.0)"),
-    ("exec_multiple_4", "math_gcd(a=126, b=84)"),
-    ("rest_9", "requests.get(url='http://rest.bfcl.test/rates/KST?symbols=CRN', headers={'x-api-key': 'demo-key'})"),
-]
-
-
-@pytest.mark.parametrize(("entry_id", "output"), EQUIVALENT)
-def test_other_ways_to_the_same_result_pass(bundled: DataSet, services: Services, entry_id: str, output: str) -> None:
-    entry = bundled.entry(entry_id)
-    transcript = transcript_from_line({"id": entry_id, "category": entry.category, "output": output}, "prompt")
-    assert judge(entry, services.execute(entry, transcript)).valid
-
-
 @pytest.mark.parametrize("mode", get_args(Mode))
 def test_the_oracle_on_the_official_archive(official: DataSet, mode: Mode) -> None:
     """What it cannot pass is what the known issues say: answers that contradict their own rules (docs/retired.md)."""

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.conversation.services import is_executed
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.retired import carrying
-from pytest_bfcl.extensions.retired.carrying import _CARRIERS, Carrier, _get, expected_calls
+from pytest_bfcl.extensions.retired.carrying import Carrier, _get, expected_calls
 from pytest_bfcl.extensions.sql import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.fetching.texts import Texts
@@ -44,13 +43,6 @@ STOCK = entry("exec_simple", ["get_company_name_by_stock_name(stock_name='X')"],
 REST = entry(
     "rest", ['[{"a": 1}]'], "requests.get", ground_truth_call="requests.get(url='http://api.example.org/list')"
 )
-
-
-def test_results_of_reply_and_ground_truth_are_written_down() -> None:
-    with Carrier() as services:
-        made = services.execute(MEAN, transcript(MEAN, "calculate_mean(numbers=[3, 3])"))
-    assert made.steps[0].results == ['{"result": 3.0}']
-    assert made.extra["expected_results"] == ['{"result": 3.0}']  # the argument stands by position there
 
 
 def test_a_broken_ground_truth_is_ours() -> None:
@@ -176,28 +168,6 @@ def test_what_comes_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.kind == "recording"
     with pytest.raises(AdapterError, match="slow"):
         got(Call("requests.get", URL), AdapterError("timeout", "slow"))
-
-
-def test_only_so_many_calls_are_carried_out() -> None:
-    with Carrier() as services:
-        sql = entry("sql", [{"sql.execute": {}}], "sql.execute", tables={"t": {"columns": ["a"], "rows": [[1]]}})
-        query = Call("sql.execute", {"sql_keyword": "SELECT", "table_name": "t", "columns": ["*"]})
-        outcomes = _CARRIERS["sql"](sql, [query] * 12, services)
-        assert [outcome.ok for outcome in outcomes] == [True] * 10
-        assert _CARRIERS["sql"](sql, [Call("sql.execute", {"sql_keyword": "DROP"})], services)[0].kind == "refused"
-        assert _CARRIERS["sql"](sql.model_copy(update={"tables": None}), [query], services)[0].ok is False
-        services._rest = Answering({"status": 200, "body": None})
-        assert len(_CARRIERS["rest"](REST, [Call("requests.get", URL)] * 2, services)) == 1
-        stock = Call("get_stock_history", {None: 1})
-        assert _CARRIERS["executable"](MEAN, [stock], services)[0].kind == "not_recorded"
-
-
-@pytest.mark.parametrize(("category", "tables", "executed"), [
-    ("exec_simple", None, True), ("rest", None, True), ("sql", None, False), ("sql", {}, True),
-    ("simple_python", None, False),
-])  # fmt: skip
-def test_which_entries_are_executed(category: str, tables: Any, executed: bool) -> None:
-    assert is_executed(entry(category, [], "f").model_copy(update={"tables": tables})) is executed
 
 
 def test_a_service_is_checked_once_and_only_live_ones() -> None:

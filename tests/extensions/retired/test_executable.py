@@ -63,25 +63,6 @@ def transcript(category: str, text: str, results: list[Any], expected: list[Any]
     return made
 
 
-EXACT, SHAPE = "exact_match", "structural_match"
-
-
-@pytest.mark.parametrize(
-    ("results", "expected", "kinds", "reason"),
-    [
-        ([1, 2], [2, 1], None, None),
-        ([1, 1], [1, 2], None, "executable_checker:cannot_find_match"),  # each result once
-        ([1, 2], [1, 3], None, "executable_checker:cannot_find_match"),  # all or nothing
-        ([1, 2], [1, 2], [EXACT, EXACT, SHAPE], None),  # one type too many is ignored
-    ],
-)
-def test_parallel_results_in_any_order(
-    results: list[int], expected: list[int], kinds: list[str] | None, reason: str | None
-) -> None:
-    known = entry("exec_parallel", ["f(x=1)", "f(x=2)"], kinds)
-    assert judge(known, transcript("exec_parallel", "[f(x=1), f(x=2)]", results, expected)).reason == reason
-
-
 @pytest.mark.parametrize(("results", "expected"), [([], [1]), ([1, 2], [1]), ([1], None), ([1], [])])
 def test_missing_results_are_ours(results: list[int], expected: list[int] | None) -> None:
     judged = judge(entry("exec_simple", ["f(x=1)"]), transcript("exec_simple", "f(x=1)", results, expected))

@@ -174,24 +174,6 @@ def test_what_is_no_formula_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "statement"),
-    [
-        ({"table": "t"}, 'SELECT * FROM "t"'),
-        ({"table": "t", "columns": [], "where": ""}, 'SELECT * FROM "t"'),
-        ({"table_name": "t", "sql_keyword": "select", "columns": ["a"]}, 'SELECT a FROM "t"'),
-        ({"table": "t", "where": ["a > 1", "b = 2"]}, 'SELECT * FROM "t" WHERE (a > 1) AND (b = 2)'),
-        (
-            {"table": "t", "columns": ["a", "COUNT(*)"], "group_by": ["a"], "order_by": ["a"], "descending": True},
-            'SELECT a, COUNT(*) FROM "t" GROUP BY a ORDER BY a DESC',
-        ),
-        ({"table": "t", "order_by": "a", "limit": 3}, 'SELECT * FROM "t" ORDER BY a LIMIT 3'),
-    ],
-)
-def test_statement(arguments: dict, statement: str) -> None:
-    assert statement_of(arguments) == statement
-
-
-@pytest.mark.parametrize(
     "arguments",
     [
         {},

@@ -25,14 +25,6 @@ def local() -> Iterator[LocalRest]:
     made.close()
 
 
-def test_path_query_and_header_decide(local: LocalRest) -> None:
-    assert len(local.get(f"{BASE}/holidays/2026/OR", {}, {})["body"]) == 6
-    assert len(local.get(f"{BASE}/holidays/2026/OR", {"month": 6}, {})["body"]) == 1
-    assert local.get(f"{BASE}/rates/EMB", {}, {})["status"] == 401
-    answer = local.get(f"{BASE}/rates/EMB", {"symbols": "CRN", "amount": 3}, {"x-api-key": "demo-key"})
-    assert answer == {"status": 200, "body": [{"symbol": "CRN", "rate": 0.4, "converted": 1.2}]}
-
-
 @pytest.mark.parametrize(
     "url",
     [

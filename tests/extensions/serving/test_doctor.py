@@ -20,22 +20,6 @@ def test_a_healthy_installation(capsys):
     assert "oracle:@fc answered" in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word", "code"),
-    [
-        (["--model", "openai:m", "--base-url", "http://127.0.0.1:1/v1", "--timeout", "5"], "no server listens at", 1),
-        (["--model", "openai:m"], "OPENAI_API_KEY", 1),
-        (["--model", "nobody:x"], "unknown provider", 2),
-    ],
-)
-def test_what_is_wrong_is_said(capsys, monkeypatch, arguments, word, code):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert main(["doctor", *arguments]) == code
-    shown = capsys.readouterr()
-    assert ("PROBLEM" in shown.out) is (code == 1)
-    assert word in shown.out + shown.err
-
-
 HERMES = '<tool_call>\n{"name": "%s", "arguments": {}}\n</tool_call>'
 
 

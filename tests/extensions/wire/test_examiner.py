@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import graphlib
-import itertools
 import json
 import random
 from typing import Any
@@ -12,38 +11,13 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
-from pytest_bfcl.extensions.wire.outcome import read_records, record_of, trigger_rate
-from pytest_bfcl.extensions.wire.row import APIS, CELLS, Api
+from pytest_bfcl.extensions.wire.outcome import trigger_rate
+from pytest_bfcl.extensions.wire.row import APIS, Api
 from tests.extensions.wire import model
-from tests.extensions.wire.examining import examine, place_of, states
+from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.model import Heard, Message
 from tests.extensions.wire.planting import arguments
 from tests.extensions.wire.reference import Reference
-
-PLACE = place_of("http://localhost:8000/v1", key="sk-secret-secret")
-
-
-def test_each_check_is_asked_as_often_as_wanted() -> None:
-    server = Reference()
-    outcome = examine(server, "chat", ["tools_1"], repeat=5)["tools_1"]
-    assert (outcome.counts, server.asked) == ({"held": 5}, 15)
-    outcomes = examine(server := Reference(), "chat", ["answers", "call_id", "stream_calls"])
-    assert states(outcomes, "held") == set(outcomes)
-    assert server.asked == len(CELLS)  # whatever number of rules judges them
-
-
-def test_a_fault_now_and_then_is_a_fault_and_says_how_often() -> None:
-    counter = itertools.count()
-
-    def whole(body: dict, heard: Heard) -> dict:  # type: ignore[type-arg]
-        calls = body["choices"][0]["message"].get("tool_calls")
-        if calls and next(counter) % 64 == 0:  # 32 unstreamed answers of the matrix hold calls
-            calls[0]["id"] = ""
-        return body
-
-    outcome = examine(Reference(whole=whole), "chat", ["call_id"], repeat=4)["call_id"]
-    assert outcome.state == "broke"
-    assert outcome.counts == {"broke": 2, "held": 2}
 
 
 @pytest.mark.slow
@@ -77,33 +51,6 @@ def test_a_broken_check_blocks_what_builds_on_it() -> None:
     assert list(outcomes) == ["arguments_unicode"]
     assert outcomes["arguments_unicode"].state == "blocked"
     assert outcomes["arguments_unicode"].blocked_by == "arguments_parse"
-
-
-def test_measures_tell_model_from_server() -> None:
-    def think(heard: Heard) -> Message:
-        """Calls always unstreamed, with half the arguments; never streamed."""
-        return Message(before="No.") if heard.stream else Message(calls=[("set_alarm", '{"hour": 6}')])
-
-    figures = examine(Reference(think=think), "chat", ["measures"])["measures"].figures
-    assert figures["precision_unstreamed"] == 0.5
-    assert figures["recall_unstreamed"] == 1.0
-    assert figures["schema_unstreamed"] == 0.0
-    assert figures["recall_streamed"] == 0.0
-    assert [figures[f"{name}_streamed"] for name in ("precision", "f1", "schema")] == [None, None, None]  # of no calls
-
-
-def test_records_survive_their_line() -> None:
-    outcomes = examine(Reference(new_id=lambda server, number: ""), "chat", ["call_id", "answers"])
-    records = [record_of(outcome, PLACE, "openai:m@fc") for outcome in outcomes.values()]
-    again = list(read_records([records[0].line, "torn {", "[]", "7", '{"check": "x"}', records[1].line]))
-    assert again == records
-    broken = next(record for record in records if record.state == "broke")
-    assert broken.reason == "wire:call_id"
-    assert broken.exchanges[0].curl.startswith(
-        "curl -sS -N http://localhost:8000/v1/chat/completions -H 'content-type: application/json' "
-        '-H "authorization: Bearer $WIRE_TEST_KEY" --data-binary @- <<'
-    )
-    assert '"id": ""' in broken.exchanges[0].received
 
 
 def damaged(value: Any, dice: random.Random) -> Any:

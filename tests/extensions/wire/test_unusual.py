@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from pytest_bfcl.extensions.wire.checks import checks_for
 from tests.extensions.wire import planting as p
-from tests.extensions.wire.examining import examine, states
-from tests.extensions.wire.model import Heard, Json
+from tests.extensions.wire.examining import examine
+from tests.extensions.wire.model import Json
 from tests.extensions.wire.reference import Reference
 
 LONG = {"disconnect", "crosstalk", "conversation_20", "tools_200", "arguments_long", "unicode_boundaries", "sdk_reads"}
@@ -85,22 +84,3 @@ def test_a_correct_server_is_not_blamed(name: str) -> None:
     names = [check.name for check in checks_for("chat") if check.name not in LONG]
     outcomes = examine(Reference(**UNUSUAL[name]), "chat", names)
     assert {name: outcome.why for name, outcome in outcomes.items() if outcome.state in ("broke", "error")} == {}
-
-
-def together(stages: list[Callable[[Any, Heard], Any]]) -> Callable[[Any, Heard], Any]:
-    def every(value: Any, heard: Heard) -> Any:
-        for stage in stages:
-            value = stage(value, heard)
-        return value
-
-    return every
-
-
-def test_all_their_ways_at_once_are_not_blamed() -> None:
-    """Answers and streams changed by everything above that does not exclude another."""
-    kept = [stages for name, stages in UNUSUAL.items() if "content" not in name]
-    stages = {kind: together([each[kind] for each in kept if kind in each]) for kind in ("whole", "chunks")}
-    names = [check.name for check in checks_for("chat") if check.name not in {*LONG, "schemas_generated"}]
-    outcomes = examine(Reference(**stages), "chat", names)
-    assert states(outcomes, "broke") | states(outcomes, "error") == set()
-    assert len(states(outcomes, "held")) > 90
