@@ -36,6 +36,7 @@ class Transcripts:
         self._files: list[Path] = []
         self._journal = run / "journal"
         self._read = LineFiles()
+        self._was_read = False
         self._bad_lines: list[DamagedLine] = []
         self._torn: dict[Path, DamagedLine] = {}
         """Last lines that have no end, or none yet."""
@@ -52,7 +53,7 @@ class Transcripts:
         stored. Raises `HarnessError` (kind ``storage``) for unreadable lines.
         """
         try:
-            if not self._files:
+            if not self._was_read:
                 self.catch_up()
             lines = [self._line(*place) for place in self._entries.get(key, ())]
             return self._conversation(_chained(lines, started_at))
@@ -64,7 +65,7 @@ class Transcripts:
 
     def damaged(self) -> Iterator[DamagedLine]:
         """Damaged lines and conversations (``line`` 0), as far as they were requested."""
-        if not self._files:
+        if not self._was_read:
             self.catch_up()
         yield from self._bad_lines
         yield from self._torn.values()
@@ -78,6 +79,7 @@ class Transcripts:
 
     def catch_up(self) -> None:
         """Find what was stored since the last time: the positions of each trial's lines, and of each part by digest."""
+        self._was_read = True
         for path in sorted(self._journal.glob("*.jsonl")):
             if path not in self._ends:
                 self._ends[path] = 0, 0
