@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,10 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
+from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import DoneKey, EarlierParts, plan_trials
-from pytest_bfcl.session.estimate import LOOKED_AT, estimates
+from pytest_bfcl.session.estimate import LOOKED_AT, cost_lines, estimate_lines, estimates, skips_ahead
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
@@ -48,6 +51,12 @@ def test_a_verdict_is_that_of_entry_model_and_repeat_whatever_the_mode() -> None
     assert found.is_settled(trial("openai:b@fc", repeat=2))
     assert not parts(key(STAGE)).is_settled(trial())
     assert found.settled_ids == {QUESTION}
+
+
+def test_a_model_in_both_modes_is_two() -> None:
+    found = parts(key(QUESTION, "openai:a@fc"), twice=("openai:a",))
+    assert found.is_settled(trial())
+    assert not found.is_settled(trial("openai:a@prompt"))
 
 
 @pytest.mark.parametrize(
@@ -151,3 +160,25 @@ def test_of_many_entries_some_are_looked_at_and_a_broken_one_sends_nothing(tmp_p
     write_lines(tmp_path / "broken" / "simple_python.jsonl", [question("simple_python_0", function=5)])
     (nothing,) = estimates(trials(open_data(tmp_path / "broken"), "simple_python"))
     assert nothing.input_tokens == 0
+
+
+def test_overall_is_claimed_of_all_its_categories() -> None:
+    official: Any = SimpleNamespace(official=True)
+    needed = [*categories_in(OVERALL)]
+    assert list(skips_ahead(needed, lambda category: None, official)) == []
+    assert len(list(skips_ahead(needed[1:], lambda category: None, official))) == 1
+
+
+def test_models_are_told_apart_and_money_where_it_is_known(tmp_path: Path) -> None:
+    write_lines(tmp_path / "simple_python.jsonl", [question("simple_python_0")])
+    write_lines(tmp_path / "multiple.jsonl", [question("multiple_0"), question("multiple_1")])
+    data = open_data(tmp_path)
+    asked = [*trials(data, "simple_python"), *trials(data, "multiple"), *trials(data, "multiple", Settings(), "vllm:b")]
+    priced, free = estimates(asked)
+    assert (priced.model, priced.entries, free.model, free.entries, free.usd) == ("openai:a", 3, "vllm:b", 2, None)
+    shown = list(estimate_lines(asked))
+    assert shown[0].endswith(" out, about 0.00 USD; nothing was sent")
+    assert shown[1].endswith(" out, no price known (--bfcl-price IN,OUT); nothing was sent")
+    (costs,) = cost_lines(asked)
+    assert costs.startswith("estimated: 3 entries with openai:a, about 3 requests, ")
+    assert not list(cost_lines(trials(data, "multiple", Settings(price=Price(0.0, 0.0)))))

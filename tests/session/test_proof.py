@@ -19,7 +19,7 @@ from pytest_bfcl.models import as_model
 from pytest_bfcl.session import proof
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import open_data, run
-from pytest_bfcl.session.proof import ALONE, PlayedAlone, Proofs, to_be_played
+from pytest_bfcl.session.proof import ALONE, SHOWN_CHANGES, PlayedAlone, Proofs, to_be_played
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Call, Reply, ToolCall, Transcript
 
@@ -143,6 +143,16 @@ def test_an_adversary_that_may_pass_does_not_play(tmp_path: Path) -> None:
     (given,) = {*to_be_played(open_data(str(written(tmp_path))).entry("kept"), Settings())} & {"idle"}
     allowing = open_data(str(written(tmp_path, allows={given: "why not"}))).entry("kept")
     assert given not in to_be_played(allowing, Settings())
+
+
+@pytest.mark.parametrize(("count", "more"), [(SHOWN_CHANGES, ""), (SHOWN_CHANGES + 2, " and 2 more")])
+def test_of_many_changes_some_are_named(
+    tmp_path: Path, server: Server, count: int, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for digest in "ab":
+        monkeypatch.setattr(proof, "inputs_of", lambda *about, digest=digest: dict.fromkeys("0123456"[:count], digest))
+        told = proved(written(tmp_path))
+    assert told[0] == f"kept is proved again: changed 0, 1, 2, 3, 4{more}"
 
 
 @pytest.mark.parametrize(

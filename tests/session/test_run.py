@@ -138,6 +138,15 @@ def test_what_only_errors_came_of_is_stopped_and_judged_by_no_gate(tmp_path: Pat
     assert filled(run_at(None), unusable).unanswered() is None, "nothing was sent for it, so no endpoint failed"
 
 
+def test_the_mode_that_auto_came_to_is_written_down(tmp_path: Path) -> None:
+    run = filled(run_at(tmp_path), *(line(name, model="oracle:@prompt", mode="prompt") for name in IDS))
+    (model,) = RunDirectory.open(tmp_path).fingerprint.models
+    assert (model.model, model.mode) == ("oracle:@prompt", "prompt")
+    assert run.notes == ["mode auto came to prompt: results are oracle:@prompt"]
+    fixed = filled(run_at(None, settings=Settings(mode="fc")), line(IDS[0]))
+    assert fixed.notes == []
+
+
 def test_money_and_skips_are_counted() -> None:
     run, free = run_at(None, settings=Settings(budget_usd=1.0)), run_at(None)
     for each in (run, free):
@@ -330,6 +339,13 @@ def test_a_refused_run_leaves_no_directory_and_an_earlier_one_stays(tmp_path: Pa
     assert (again.planned, again.fingerprint().planned) == (4, 4)
     again.release()
     assert (run_at(None).is_part, run_at(None).planned) == (False, 0)
+
+
+def test_the_first_line_opens_the_run(tmp_path: Path) -> None:
+    run = run_at(tmp_path / "run")
+    run.take(line(IDS[0]))
+    assert [each["id"] for each in RunDirectory.open(run.folder).records()] == IDS[:1]
+    run.release()
 
 
 def test_a_switch_is_written_down_at_once(tmp_path: Path) -> None:

@@ -14,11 +14,13 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.conversation.lookahead import RunStopped
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.earlier import errored_record
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.proof import PlayedAlone, Proofs
@@ -53,6 +55,15 @@ async def lines_of(data: DataSet, *contenders: Contender, **options: Any) -> lis
         found.append({"outcome": stopped.reason})
     await runner.aclose()
     return found
+
+
+def test_an_entry_is_parsed_once_until_it_is_discarded(data: DataSet) -> None:
+    contender = Contender.of_adapter(Answering(), SETTINGS)
+    runner, (trial, *_) = Runner(data, [contender], SETTINGS), trials(data, contender)
+    first = runner.entry(trial)
+    assert runner.entry(trial) is first
+    runner.discard(trial)
+    assert runner.entry(trial) is not first
 
 
 def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_path: Path) -> None:
@@ -137,6 +148,16 @@ def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
     assert "adapter:server" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("tokens", "usd"), [(1_000, 0.001), (None, None)])
+def test_what_was_answered_before_an_error_is_paid_for(data: DataSet, tokens: int | None, usd: float | None) -> None:
+    error = AdapterError("server", "gone")
+    if tokens:
+        said = Step(Reply("half", input_tokens=tokens))
+        error.transcript = Transcript("simple_python_0", "simple_python", turns=[Turn(steps=[said])])
+    contender = Contender.of_spec(parse_spec("own:m@fc"), Settings(price=Price(1.0, 1.0)))
+    assert errored_record(trials(data, contender)[0], error, rules="official")["cost_usd"] == usd
+
+
 class Refused(Answering):
     """A model that its endpoint refuses, as its own breaker finds."""
 
@@ -194,6 +215,22 @@ def test_conversations_need_no_plan(data: DataSet) -> None:
 
     taken, transcript, line, asked = asyncio.run(work())
     assert (taken, transcript.entry_id, line["id"], asked.entry_id) == (None, *(f"simple_python_{n}" for n in range(3)))
+
+
+@pytest.mark.parametrize("specs", [["replay:a"], ["replay:a", "oracle:@fc"], ["replay:a", "replay:b"]])
+def test_a_category_runs_if_one_model_can_run_it(specs: list[str], tmp_path: Path) -> None:
+    for name, entry_id in (("a", "parallel_1"), ("b", "multiple_1")):
+        line = {"id": entry_id, "output": "[f()]", "mode": "prompt"}
+        (tmp_path / name).write_text(json.dumps(line) + "\n", encoding="utf-8")
+    texts = [text.replace("replay:", f"replay:{tmp_path}/") for text in specs]
+    bundled = open_data("bundled")
+    contenders = [Contender.of_spec(parse_spec(text), SETTINGS, data=bundled) for text in texts]
+    runner = Runner(bundled, contenders, SETTINGS)
+    for category in ("parallel", "multiple", "irrelevance"):
+        each = [runner.skip_reason(category, bundled, contender) for contender in contenders]
+        assert runner.skip_reason(category, bundled) == (each[0] if all(each) else None)
+    assert "holds no answer of its category" in str(runner.skip_reason("multiple", bundled, contenders[0]))
+    assert runner.skip_reason("parallel", bundled, contenders[0]) is None
 
 
 def test_a_model_that_refuses_tools_is_told_of_once_and_goes_on_in_prompting_mode(data: DataSet) -> None:
@@ -304,6 +341,27 @@ def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
         runner._entries[trial.key] = broken
         line = runner.judged(trial, said)
         assert (line["reason"], line["detail"].get("advice")) == ("harness:data", advice)
+
+
+def test_what_a_conversation_reaches_depends_on_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[list[str]] = []
+
+    async def seen(entry: Any, model: Any, **more: Any) -> Transcript:
+        given.append([name for name in ("snapshots", "search", "services") if more[name] is not None])
+        return Transcript(entry.id, entry.category)
+
+    monkeypatch.setattr("pytest_bfcl.session.runner.converse", seen)
+    bundled, recorded = open_data("bundled"), Answering()
+    recorded.transcript_for = lambda entry: None  # type: ignore[attr-defined]
+    for model in (Answering(), recorded):  # a recorded one searches nothing
+        contender = Contender.of_adapter(model, SETTINGS)
+        runner = Runner(bundled, [contender], SETTINGS)
+        entries = [bundled.load(bundled.index(name)[0]) for name in ("simple_python", "memory_kv", "web_search_base")]
+        for entry in (*entries, Entry(id="rest_1", category="rest", question=[])):
+            official = entry.model_copy(update={"official": True})
+            asyncio.run(runner.hold(Trial.of(official, contender, bundled)))
+    assert given[:4] == [[], ["snapshots"], ["snapshots", "search"], ["services"]]
+    assert given[4:] == [[], ["snapshots"], ["snapshots"], ["services"]]
 
 
 @pytest.mark.parametrize(("gate", "most"), [(None, FIRST_PACED), ("its own", 3 * FIRST_PACED)])

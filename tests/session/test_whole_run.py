@@ -21,6 +21,7 @@ from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.evaluation import dry_run, run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
+from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.session.whole_run import INTERRUPTED, NOTHING_SELECTED, STOPPED
 from pytest_bfcl.settings import Settings
 from tests.plugin.conftest import question, write_lines
@@ -301,6 +302,20 @@ def test_only_a_run_that_never_had_anything_leaves_no_directory(
         assert (found.path, found.exit_code) == ((tmp_path / "run", 0) if names else (None, NOTHING_SELECTED))
     assert ((tmp_path / "run").exists(), len(closed)) == (bool(names), 2)
     assert rooms == [2, 1] * bool(names), "room for one request, even if none is left"
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_only_what_is_wrong_with_own_entries_is_a_problem_of_the_data(
+    own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(trial: Trial) -> Any:
+        raise HarnessError("data", "it is broken")
+
+    monkeypatch.setattr(Trial, "load", broken)
+    path = write_lines(tmp_path / "own.jsonl", [question("simple_python_1")])
+    found = run(path if own else "bundled", "oracle:", ids=["simple_python_1"])
+    assert [line["reason"] for line in found.records] == ["harness:data"]
+    assert found.problems == (("it is broken",) if own else ())
 
 
 @pytest.mark.parametrize(
