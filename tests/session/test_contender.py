@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.session.contender import Contender, wanted_mode
+from pytest_bfcl.session.contender import Contender, is_stored, wanted_mode
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply
 
@@ -93,6 +94,16 @@ def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert gate.stop_reason() == "the run is ending"
 
 
+def test_a_lent_function_has_a_mode_of_its_own() -> None:
+    def said(messages: object, tools: object) -> str:
+        return "said"
+
+    said.mode = "prompt"  # type: ignore[attr-defined]
+    assert of("fixture:mine@fc").lent(said).identity == ("fixture:mine@prompt", "prompt")
+    plain = SimpleNamespace(spec="mine:plain", mode="prompt", generate=said)  # an object of one's own without a loop
+    assert Contender.of_adapter(plain, KEPT).identity == ("mine:plain@prompt", "prompt")
+
+
 def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owner() -> None:
     contender = of("fixture:mine", Settings(price=Price(1.0, 1.0)))
     model, brief = Answering("mine:lent"), Answering("mine:brief")
@@ -133,3 +144,18 @@ def test_an_endpoints_trouble_is_its_models_own_and_lent_ones() -> None:
         model.breaker.reason = "it is gone"  # type: ignore[union-attr]
         assert contender.broken() == contender.stop_reason() == "it is gone"
         del model.breaker  # type: ignore[union-attr]
+
+
+def test_stored_models_are_known_by_what_they_hand_out(tmp_path) -> None:
+    assert of(f"replay:{tmp_path}").stored
+    assert not of("openai:a").stored
+    stored = Answering()
+    stored.transcript_for = lambda entry: None  # type: ignore[attr-defined]
+    assert is_stored(stored)
+    hosted = of("openai:a")
+    hosted._model = stored
+    assert hosted.stored
+    stored.found_out = "names with dots"  # type: ignore[attr-defined]
+    assert Contender.of_adapter(stored, KEPT).stored
+    assert Contender.of_adapter(stored, KEPT).read_as == "names with dots"
+    assert not Contender.of_adapter(Answering(), KEPT).stored

@@ -17,10 +17,10 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.contender import Contender
-from pytest_bfcl.session.earlier import DoneKey, EarlierParts, plan_trials
-from pytest_bfcl.session.estimate import LOOKED_AT, cost_lines, estimate_lines, estimates, skips_ahead
+from pytest_bfcl.session.earlier import DoneKey, EarlierParts, done_key, plan_trials, server_facts
+from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates, skips_ahead
 from pytest_bfcl.session.evaluation import open_data
-from pytest_bfcl.session.trial import Trial
+from pytest_bfcl.session.trial import Trial, expected_requests
 from pytest_bfcl.settings import Price, Settings
 from tests.plugin.conftest import question, write_lines
 from tests.runs.samples import fingerprint
@@ -90,6 +90,14 @@ def test_lines_of_the_journal_and_what_a_worker_is_told() -> None:
     assert not found.is_settled_line({"id": QUESTION, "model": None})
 
 
+@pytest.mark.parametrize(("told", "facts"), [
+    (None, {}), ([], {}), ({}, {"None": {}}), ({"server": "s", "a": 1}, {"s": {"a": "1"}}),
+])  # fmt: skip
+def test_facts_of_servers_are_texts(told: object, facts: object) -> None:
+    assert server_facts(told) == facts
+    assert done_key("a", "free name", 1, ()) == key("a", "free name:")
+
+
 def stored(path: Path, specs: tuple[str, ...], lines: list[tuple[str, str, str, int]]) -> Path:
     """A run directory with result lines: id, model, outcome, repeat."""
     models = tuple(ModelFingerprint(spec, spec.partition("@")[2]) for spec in specs)
@@ -147,6 +155,20 @@ def trials(data: DataSet, category: str, settings: Settings = PRICED, spec: str 
 
 def size(entry: dict) -> float:
     return len(json.dumps([entry["question"][:1], entry["function"]])) / 4
+
+
+@pytest.mark.parametrize("category", ["simple_python", "multi_turn_base"])
+def test_later_requests_of_a_conversation_carry_what_was_said(category: str) -> None:
+    asked = trials(open_data("bundled"), category)
+    (found,) = estimates(asked)
+    requests = expected_requests(category)
+    assert (found.model, found.entries, found.calls) == ("openai:a", len(asked), requests * len(asked))
+    assert found.output_tokens == found.calls * REPLY_TOKENS
+    sizes = [size({"question": each.question, "function": each.function}) for each in (one.load() for one in asked)]
+    looked = sizes[:: max(1, len(asked) // LOOKED_AT)]
+    mean = sum(looked) / len(looked)
+    assert found.input_tokens == pytest.approx(found.calls * (mean + (requests - 1) * REPLY_TOKENS))
+    assert found.usd == pytest.approx((round(found.input_tokens) + 10 * round(found.output_tokens)) / 1e6)
 
 
 def test_of_many_entries_some_are_looked_at_and_a_broken_one_sends_nothing(tmp_path: Path) -> None:

@@ -16,20 +16,23 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.failures import AdapterError, FailureTag, UsageError, Verdict
 from pytest_bfcl.runs.results import StoredResults
-from pytest_bfcl.session import closing, evaluation
+from pytest_bfcl.selection.sharding import ShardItem, shard_of
+from pytest_bfcl.session import closing, earlier, evaluation
 from pytest_bfcl.session.evaluation import (
     RunInterrupted,
     arun,
     dry_run,
+    judged_record,
     open_data,
     run,
     score_lines,
 )
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Price, Settings
-from tests.plugin.conftest import question, write_lines
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+from tests.plugin.conftest import call, question, write_lines
 
 from .conftest import Answering
 
@@ -55,6 +58,22 @@ def test_a_run_directory_is_continued(tmp_path: Path) -> None:
     assert run(ENTRIES, third, out=tmp_path / "run", settings=SETTINGS).counts == after.counts, "nothing is asked"
     with pytest.raises(UsageError, match="there is no key"):
         run(ENTRIES, third, settings=SETTINGS)
+
+
+def test_entries_of_this_part_are_planned_and_those_of_earlier_ones(tmp_path: Path) -> None:
+    def planned(data: Any, **selection: Any) -> int:
+        summary = run(data, "oracle:@fc", settings=SETTINGS, **selection).summary
+        return summary["models"]["oracle:@fc"]["categories"]["simple_python"]["planned"]
+
+    for part in (1, 2):
+        assert planned(ENTRIES, shard=(part, 3)) == 2
+        for models in (["oracle:@fc"], ["oracle:@fc", "oracle:@prompt"]):
+            labels = models if len(models) > 1 else [""]
+            dealt = shard_of([ShardItem(entry.id, label) for label in labels for entry in ENTRIES], part, 3)
+            found = run(ENTRIES, models, shard=f"{part}/3").records
+            assert {(line["id"], line["model"] if len(models) > 1 else "") for line in found} == dealt
+    for count, name in enumerate(("simple_python_0", "simple_python_1"), 1):
+        assert planned("bundled", out=tmp_path / "run", ids=[name]) == count
 
 
 SPLIT = {"name": "half", "sha256": "e" * 64, "part": "test", "ids": ["simple_python_1"]}
@@ -143,6 +162,25 @@ def test_the_oracle_passes_our_own_entries(mode: str, tmp_path: Path) -> None:
     assert len(result.records) > 90
 
 
+def test_judged_record_names_the_model_if_the_transcript_does_not() -> None:
+    entry, turns = ENTRIES[0], [Turn(steps=[Step(Reply.from_output(call()))])]
+    transcript = Transcript(entry.id, entry.category, mode="fc", underscore_names=True, turns=turns)
+    record = judged_record(entry, transcript, model=Answering(), worker="gw1")
+    assert (record["model"], record["worker"], record["outcome"]) == ("own:first@fc", "gw1", "passed")
+
+
+@pytest.mark.parametrize(("rules", "made"), [("official", 1), ("corrected", 2)])
+def test_facts_are_of_the_turn_in_which_the_leading_verdict_failed(
+    rules: str, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = [Verdict(False, FailureTag.WRONG_ANSWER, "x", {"turn": turn}) for turn in (0, 1)]
+    judgement = SimpleNamespace(official=wrong[0], corrected=wrong[1], corrected_rules=(), extra={})
+    monkeypatch.setattr(earlier, "judge_both", lambda *about, **how: judgement)
+    turns = [Turn(steps=[Step(Reply.from_output(call()))] * count) for count in (1, 2)]
+    record = judged_record(ENTRIES[0], Transcript("a", "simple_python", turns=turns), model=Answering(), rules=rules)
+    assert record["facts"]["made"] == made
+
+
 @pytest.mark.parametrize(("limit", "kind"), [(6, list), (5, StoredResults)])
 def test_records_are_held_as_long_as_the_run_is_small(
     limit: int, kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -196,6 +234,28 @@ def line(output: Any = RIGHT, **fields: Any) -> dict[str, Any]:
     return {**question("simple_python_0"), "category": "simple_python", "mode": "prompt", "output": output, **fields}
 
 
+PASSED = (True, None, None)
+MALFORMED = (False, "MALFORMED_OUTPUT", "ast_decoder:decoder_failed")
+
+
+@pytest.mark.parametrize(
+    ("output", "official", "corrected"),
+    [
+        (RIGHT, PASSED, PASSED),
+        ("[get_weather(city='Rome')]", *[(False, "WRONG_ANSWER", "value_error:string")] * 2),
+        ("no call", MALFORMED, MALFORMED),
+        (f"```python\n{RIGHT}\n```", MALFORMED, PASSED),
+    ],
+)
+def test_a_line_with_its_own_entry_is_judged_under_both_rules(output: str, official: Any, corrected: Any) -> None:
+    for rules, wanted in (("official", official), ("corrected", corrected)):
+        for given in (line(output), json.dumps(line(output))):
+            (found,) = score_lines([given], rules=rules)
+            assert [*found][:6] == ["id", "valid", "tag", "reason", "detail", "corrected_valid"]
+            assert (found["valid"], found["tag"], found["reason"]) == wanted
+            assert found["corrected_valid"] is corrected[0]
+
+
 def test_lines_that_cannot_be_judged_are_told_one_by_one() -> None:
     broken: list[Any] = [b"{", "[1]", "[" * 100_000, {"output": "x"}, {"id": "x"}, line(7)]
     broken += [{"id": name, "output": ""} for name in ("simple_python_999999", "format_sensitivity_1:ret_fmt=poem:x_1")]
@@ -217,6 +277,18 @@ def packed(path: Path, *lines: Any) -> Path:
     write_lines(path, [*lines])
     path.write_bytes(gzip.compress(path.read_bytes()))
     return path
+
+
+@pytest.mark.parametrize(("source", "target"), [("in.jsonl", "out.jsonl"), ("in.jsonl.gz", "deep/er/out.jsonl.gz")])
+def test_score_reads_and_writes_packed_files(
+    tmp_path: Path, source: str, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write = packed if source.endswith("gz") else lambda path, *lines: write_lines(path, [*lines])
+    assert main(["score", str(write(tmp_path / source, line(), line("nothing"))), "-o", str(tmp_path / target)]) == 0
+    assert capsys.readouterr() == ("", "")
+    raw = (tmp_path / target).read_bytes()
+    text = gzip.decompress(raw) if target.endswith("gz") else raw
+    assert [json.loads(each)["valid"] for each in text.splitlines()] == [True, False]
 
 
 @pytest.mark.parametrize(

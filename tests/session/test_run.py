@@ -211,6 +211,18 @@ def test_a_gate_judges_what_was_measured(lines: list[str], judge: bool, verdict:
     assert run.close(judge=judge)["gate"]["verdict"] == verdict
 
 
+@pytest.mark.parametrize(("planned", "entries"), [(IDS, 4), (IDS[:1], 2), ([], 2)])
+def test_entries_that_nobody_planned_are_counted_too(planned: list[str], entries: int) -> None:
+    run = run_at(None)
+    run.plan(((name, "simple_python") for name in planned), len(planned))
+    run.open()
+    for name in IDS[:2]:
+        run.take(line(name))
+    run.end(None)
+    run.close()
+    assert numbers(run)["planned"] == entries
+
+
 def test_what_gates_compare_leaves_transformed_entries_out() -> None:
     lines = [single("simple_python_1"), single("simple_python_2")]
     measured = measurement_of(None, lines, fingerprint(), ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from pytest_bfcl.models import Request, ToolsRefused, parse_spec
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import errored_record
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
-from pytest_bfcl.session.outside import Store
+from pytest_bfcl.session.outside import Outside, Store
 from pytest_bfcl.session.proof import PlayedAlone, Proofs
 from pytest_bfcl.session.runner import STOPPING, Runner
 from pytest_bfcl.session.trial import Trial
@@ -55,6 +56,25 @@ async def lines_of(data: DataSet, *contenders: Contender, **options: Any) -> lis
         found.append({"outcome": stopped.reason})
     await runner.aclose()
     return found
+
+
+def test_several_contenders_in_one_runner_in_a_loop_of_somebody_else(data: DataSet) -> None:
+    models = [Answering("own:first@fc"), Answering("own:second@fc")]
+    contenders = [Contender.of_adapter(model, SETTINGS) for model in models]
+
+    async def main() -> list[tuple[str, str]]:
+        runner = Runner(data, contenders, pickle.loads(pickle.dumps(SETTINGS)))
+        asked = trials(data, *contenders)
+        await runner.plan(asked)
+        records = [await runner.record(trial) for trial in asked]
+        await runner.aclose()
+        assert {record["outcome"] for record in records} == {"passed"}
+        return [(record["id"], record["model"]) for record in records]
+
+    found = asyncio.run(main())
+    assert found == [(f"simple_python_{n}", model.spec) for n in range(6) for model in models]
+    assert [len(model.asked) for model in models] == [6, 6]
+    assert all(model.closed for model in models)
 
 
 def test_an_entry_is_parsed_once_until_it_is_discarded(data: DataSet) -> None:
@@ -327,6 +347,20 @@ def test_only_what_can_be_made_anew_is_played_alone(data: DataSet, monkeypatch: 
         asyncio.run(Runner(data, [contender], SETTINGS, note=note).hold(trials(data, contender)[0]))
     assert checked == ["own:fresh@fc"]
     assert notes == ["one parameter is left out"], "at once, not at the end"
+
+
+def test_a_search_provider_at_hand_serves_the_web_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_bfcl.session.outside.skip_reason", lambda *asked, stored: f"{asked[0]}: {stored}")
+    bundled, recorded = open_data("bundled"), Answering()
+    recorded.transcript_for = lambda entry: None  # type: ignore[attr-defined]
+    for given, model, there in (
+        (None, Answering(), [False, False]),
+        (object(), Answering(), [True, False]),
+        (None, recorded, [True, True]),  # which asks no service
+    ):
+        outside, contender = Outside(SETTINGS, Store(), given), Contender.of_adapter(model, SETTINGS)
+        told = [outside.skip_reason(name, bundled, contender) for name in ("web_search_base", "rest")]
+        assert told == [f"web_search_base: {there[0]}", f"rest: {there[1]}"]
 
 
 def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:

@@ -106,6 +106,13 @@ def test_a_question_is_bounded_and_stays_with_its_server(
     assert [each for each, _ in server.asked] == [path]
 
 
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/", "http://[", "ftp://127.0.0.1/", "http://a b/", "", "http://x:99999/"]
+)
+def test_an_address_that_cannot_be_asked_gives_no_answer(url: str) -> None:
+    assert get(url, timeout_s=0.5, most_bytes=10) is None
+
+
 def test_some_of_many_models_are_named() -> None:
     for count, more in ((6, ""), (7, ", and 1 more")):
         server = FoundServer("http://h/v1", "vLLM", tuple(f"m{number}" for number in range(count)))

@@ -14,11 +14,11 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.gating import GateOptions
-from pytest_bfcl.session import outside
+from pytest_bfcl.session import outside, serving, whole_run
 from pytest_bfcl.session import run as run_module
 from pytest_bfcl.session.closing import run_board
 from pytest_bfcl.session.earlier import EarlierParts
-from pytest_bfcl.session.evaluation import dry_run, run
+from pytest_bfcl.session.evaluation import dry_run, open_data, run
 from pytest_bfcl.session.outside import RESERVE, Store, room_for
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.trial import Trial
@@ -202,6 +202,15 @@ def test_a_table_is_kept_with_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     ]
 
 
+def test_servers_that_models_name_are_asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"auto": (whole_run.parse_spec("vllm:found"), "http://there/v1")}
+    monkeypatch.setattr(serving, "named_spec", lambda spec, base_url: found.get(spec.provider, (spec, None)))
+    models, settings = serving.name_models(["auto:", "openai:m"], Settings(served={"sglang:x": "http://x/v1"}))
+    assert models == ["vllm:found", "openai:m"]
+    assert settings.served == {"sglang:x": "http://x/v1", "vllm:found": "http://there/v1"}
+    assert serving.name_models(["auto:"], Settings(serve=""))[0] == ["auto:"]
+
+
 def test_a_gate_that_no_run_can_meet_is_refused_first(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="multi_turn"):
         run("bundled", "oracle:", out=tmp_path / "run", gates=GateOptions(fail_under=["multi_turn=50"]), **PICKED)
@@ -332,3 +341,20 @@ def test_a_price_of_ones_own_is_that_of_the_model_in_its_mode(
     info = {"models": {f"vllm:m{named}": {"input_price": 1, "output_price": 2}}}
     (found,) = dry_run("bundled", "vllm:m", settings=Settings(mode=mode), model_info=info, **PICKED).estimates
     assert (found.usd is not None) is priced
+
+
+def test_what_a_process_reaches_is_opened_once_and_closed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Any] = []
+
+    def opened(*about: Any, **how: Any) -> Any:
+        made = SimpleNamespace()
+        made.close = lambda: closed.append(made)
+        return made
+
+    monkeypatch.setattr(outside, "Services", opened)
+    data, reached = open_data("bundled"), outside.Outside(Settings(), Store())
+    first = reached.services(data)
+    assert reached.services(data) is first
+    reached.close()
+    assert closed == [first]
+    assert reached.services(data) is not first
