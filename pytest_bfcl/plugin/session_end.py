@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SAME_SIGNAL_S = 0.3
 """Signals closer than this count as one: ``timeout`` signals the process and its group, wrappers pass Ctrl-C on."""
+AGAIN_S = 0.002
+"""When a signal comes again that came at an instruction without a line."""
 DEFAULTS: dict[signal.Signals, object] = {
     signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler,
 }  # fmt: skip
@@ -101,6 +103,12 @@ class Termination:
     # -- signals -----------------------------------------------------------------------------------------------------
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
+        if self._raises and frame is not None and frame.f_lineno is None and hasattr(signal, "pthread_kill"):
+            # Some instructions have no line, and pytest cannot show an interruption there: a moment later.
+            again = threading.Timer(AGAIN_S, signal.pthread_kill, (threading.get_ident(), number))
+            again.daemon = True
+            again.start()
+            return
         now = time.monotonic()
         first, self._asked_at = not self.was_requested, self._asked_at or now
         if not first and now < self._asked_at + SAME_SIGNAL_S:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import random
 import shutil
@@ -10,9 +11,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from pytest_bfcl.plugin.session_end import Termination
 from tests.patience import patience
 
 from .conftest import Bench, Server
@@ -118,6 +122,25 @@ def test_x_and_maxfail_stop_where_they_should(bench: Bench, session) -> None:
     result.assert_outcomes(passed=6, errors=2)
     result = session("-q", out="second")  # what failed runs again, what is missing runs
     result.assert_outcomes(passed=ALL - 8, errors=2, deselected=6)
+
+
+def test_an_interruption_waits_for_an_instruction_that_has_a_line() -> None:
+    """pytest cannot show another one: it ended in a TypeError."""
+    termination = Termination()
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    try:
+        with termination._raising():
+            termination._signalled(signal.SIGTERM, cast("Any", SimpleNamespace(f_lineno=None)))
+            assert not termination.was_requested
+            until = time.monotonic() + patience(5)
+            while not came and time.monotonic() < until:
+                time.sleep(0.005)
+            assert came == [signal.SIGTERM]
+            with pytest.raises(KeyboardInterrupt):
+                termination._signalled(signal.SIGTERM, inspect.currentframe())
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 MOMENTS = 20
