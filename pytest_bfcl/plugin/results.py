@@ -160,7 +160,7 @@ class Results:
         """Store one record (``text`` is its line, if known) and notify listeners."""
         if self.run.directory is None:
             opened(self.run)
-        if not self.run.counts and self._session.plan.report in (None, "full"):
+        if self.pages is None and not self.run.counts and self._session.plan.report in (None, "full"):
             self._pack_pages()
         self.run.take(record, text)
         self._session.config.hook.pytest_bfcl_result(record=record)

@@ -159,14 +159,14 @@ class _Shared(NamedTuple):
 class PagesAhead:
     """Packs pages during a run, which has time while it awaits replies. At its end the user waits.
 
-    ``asked`` has the beginning of the request of each packed page by its name, in order. Everything is packed again
+    ``requests`` has the beginning of the request of each packed page by its name, in order. Everything is packed again
     from the run's files if these are not the run's first pages in the end (`held_for`). ``path``: the run's folder,
     which exists with the first line, and has the whole conversation of every line that is taken; ``asked``: the value
     of ``--bfcl-report``.
     """
 
     def __init__(self, path: Path, data: Data, asked: str | None) -> None:
-        self.asked: dict[str, str] = {}
+        self.requests: dict[str, str] = {}
         self.shards = Shards(path / ENTRIES)
         self._run = path
         self._data = data
@@ -194,16 +194,16 @@ class PagesAhead:
         self._waiting.append(line)
         if len(self._waiting) == AT_ONCE:
             waiting, self._waiting = self._waiting, []
-            asked, self.asked, self._ended = self.asked, {}, True  # Ctrl-C in between: nothing is half packed
+            requests, self.requests, self._ended = self.requests, {}, True  # Ctrl-C in between: nothing is half packed
             try:
                 if self._shared is not None:
-                    self._ended = not self._pack(waiting, self._shared, asked)
-                    self.asked = asked
+                    self._ended = not self._pack(waiting, self._shared, requests)
+                    self.requests = requests
             except Exception:  # the report at the end meets the same trouble and tells it
                 return
 
-    def _pack(self, lines: Sequence[Fields], shared: _Shared, asked: dict[str, str]) -> bool:
-        """Whether the pages of all lines could be packed; ``asked`` gets them."""
+    def _pack(self, lines: Sequence[Fields], shared: _Shared, requests: dict[str, str]) -> bool:
+        """Whether the pages of all lines could be packed; ``requests`` gets them."""
         shared.transcripts.catch_up()
         for line in lines:
             if not is_packed(line.get("outcome")):
@@ -211,21 +211,21 @@ class PagesAhead:
             name, stored = page_name(line, shared.models), stored_of(shared.transcripts, line)
             if stored is None and line.get("outcome") != "skipped":  # on another machine, perhaps
                 return False
-            if name in asked:  # it replaces a line of which there is a page
-                asked.clear()
+            if name in requests:  # it replaces a line of which there is a page
+                requests.clear()
                 return False
             told = EntryResult.of(line, shared.found(str(line["id"])), stored)
             _pack(self.shards, name, told, shared.context)
-            asked[name] = beginning(told.asked[0])
+            requests[name] = beginning(told.asked[0])
         return True
 
     def held_for(self, names: Sequence[str], context: PageContext) -> Mapping[str, str]:
         """The packed pages, if the run's packed pages begin with them; otherwise none."""
-        if not self.asked or self._shared is None or names[: len(self.asked)] != list(self.asked):
+        if not self.requests or self._shared is None or names[: len(self.requests)] != list(self.requests):
             return {}
         known = self._shared.context
         same = (known.data, known.choice, known.models) == (context.data, context.choice, context.models)
-        return self.asked if same else {}
+        return self.requests if same else {}
 
 
 class _Pages:

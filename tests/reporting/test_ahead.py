@@ -104,7 +104,7 @@ def test_a_report_with_pages_packed_ahead_is_that_of_the_files(
     ahead = taken(run, data, change(run, lines))
     found = written(run, data, ahead)
     if packed is not None:
-        assert len(ahead.asked) == packed
+        assert len(ahead.requests) == packed
     assert found == written(run, data)
 
 
@@ -140,7 +140,7 @@ def test_a_run_without_pages_packs_none(asked: str, made: tuple[DataSet, Path, l
     run = tmp_path / "run"
     shutil.copytree(source, run)
     shutil.rmtree(run / "entries", ignore_errors=True)
-    assert not taken(run, data, lines, asked).asked
+    assert not taken(run, data, lines, asked).requests
     assert not (run / "entries").exists()
 
 
@@ -149,7 +149,7 @@ def test_a_resumed_run_packs_none(made: tuple[DataSet, Path, list[Fields]], tmp_
     ahead = PagesAhead(run, data, None)
     for line in lines[AT_ONCE:]:
         ahead.take(line)
-    assert not ahead.asked
+    assert not ahead.requests
 
 
 def test_models_that_changed_meanwhile_are_shown_as_they_came_to(
@@ -200,6 +200,6 @@ def test_both_doors_pack_ahead_unless_conversations_arrive_later(
         assert not given
         return
     (ahead,) = given
-    assert len(ahead.asked) >= AT_ONCE
+    assert len(ahead.requests) >= AT_ONCE
     found = {path.name: path.read_bytes() for path in (run / "index.html", *(run / "entries").iterdir())}
     assert found == written(run, open_data("bundled"))
