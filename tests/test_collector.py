@@ -82,7 +82,7 @@ def test_what_many_runs_leave_in_cycles_does_not_pile_up() -> None:
         assert first() is not None
         second = left_by_a_run()
         assert first() is None
-        third = left_by_a_run(beside=len(gc.get_objects()) // 4 + 10_000)
+        third = left_by_a_run(beside=sys.getallocatedblocks() // 4)
         assert second() is not None
         assert third() is not None
         left_by_a_run()
