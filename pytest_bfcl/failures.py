@@ -8,7 +8,8 @@ Tags and reasons are fixed by the project's contract (docs/contracts.md, "Tags a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import wraps
@@ -225,6 +226,15 @@ class UsageError(Exception):
 
     def __init__(self, message: object = "") -> None:
         super().__init__(printable(str(message)))
+
+
+@contextmanager
+def of_option(name: str) -> Iterator[None]:
+    """Makes each `UsageError` within name the option ``--bfcl-NAME``."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"--bfcl-{name}: {error}") from None
 
 
 def _rebuild(cls: type[BenchmarkError], state: Parsed, args: tuple[Any, ...]) -> BenchmarkError:

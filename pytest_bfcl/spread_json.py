@@ -1,8 +1,13 @@
-"""Files that are not JSON lines (JSON over several lines, UTF-16, no text): one message a file, not one a line."""
+"""Files that users name: text, JSON and TOML, each read or refused with one message.
+
+A file that should have JSON lines and has none (JSON over several lines, UTF-16, no text) is one message, not one a
+line.
+"""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +53,8 @@ def read_json(raw: bytes) -> Any:
     """One JSON value in UTF-8. Raises `ValueError` with a short reason, for who wrote it by hand."""
     try:
         return json.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ValueError("not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {json_trouble(error)}") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except ValueError:  # Python's limit on digits
-        raise ValueError("a number of too many digits") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(json_trouble(error)) from None
 
 
 def json_file(path: Path, advice: str = "") -> Any:
@@ -63,8 +62,36 @@ def json_file(path: Path, advice: str = "") -> Any:
     try:
         return read_json(path.read_bytes())
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise UsageError(f"cannot read {path}: {why}{advice and f'; {advice}'}") from None
+        raise _unreadable(path, error, advice) from None
+
+
+def text_file(path: Path, advice: str = "", *, most: int = _MOST) -> str:
+    """The text of a file in UTF-8, without a byte order mark. Raises `UsageError` like `json_file`, also for more
+    than ``most`` characters.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, "not UTF-8" if isinstance(error, UnicodeError) else error, advice) from None
+    if len(text) > most:
+        raise _unreadable(path, f"larger than {most:,} characters", advice)
+    return text
+
+
+def toml_file(path: Path, *, most: int = _MOST) -> dict[str, Any]:
+    """The values of a TOML file. Raises `UsageError` like `text_file`."""
+    try:
+        return tomllib.loads(text_file(path, most=most))
+    except RecursionError:
+        raise _unreadable(path, "nested too deeply") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is not TOML: {error}") from None
+
+
+def _unreadable(path: Path, why: object, advice: str = "") -> UsageError:
+    why = why.strerror if isinstance(why, OSError) and why.strerror else why
+    return UsageError(f"cannot read {path}: {why}{advice and f'; {advice}'}")
 
 
 NOT_JSON = object()
@@ -80,9 +107,17 @@ def json_or(text: str | bytes, otherwise: Any = None) -> Any:
 
 
 def json_trouble(error: ValueError | RecursionError) -> str:
-    """The error of a line that is not JSON, in words for its author."""
-    if not isinstance(error, json.JSONDecodeError):
-        return str(error)
+    """The error of a text that cannot be read as JSON, in words for its author."""
+    if isinstance(error, UnicodeError):
+        return "not UTF-8"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if not isinstance(error, json.JSONDecodeError):  # Python's limit on digits
+        return "a number of too many digits"
+    return f"not JSON: {_syntax_trouble(error)}"
+
+
+def _syntax_trouble(error: json.JSONDecodeError) -> str:
     text, at = error.doc, error.pos
     here, place = text[at : at + 1], f"at column {error.colno}"
     if here == "," or (here in ("}", "]") and text[:at].rstrip().endswith(",")):
@@ -91,7 +126,7 @@ def json_trouble(error: ValueError | RecursionError) -> str:
         return f"a single quote {place}: JSON takes double quotes"
     if text.startswith(("True", "False", "None"), at):
         return f"{text[at : at + 5].rstrip(',} ]')} {place}: JSON writes true, false and null"
-    return f"{error.msg} {place}"
+    return f"{error.msg.removesuffix(' at')} {place}"
 
 
 def _not_utf8(head: bytes) -> str | None:

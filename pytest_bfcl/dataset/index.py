@@ -106,7 +106,7 @@ def _checked_row(line: bytes, place: Row, default_id: str | None) -> Row | str:
     try:
         body = parse_line(line)
     except (ValueError, RecursionError) as error:
-        return f"not JSON: {json_trouble(error)}"
+        return json_trouble(error)
     if not isinstance(body, dict):
         return f"an entry is a JSON object, this line is {_kind(body)}"
     entry_id = body.get("id", default_id)

@@ -18,6 +18,7 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import HarnessError, UsageError, instead_of
+from pytest_bfcl.spread_json import text_file
 from pytest_bfcl.troubles import HarnessTrouble
 
 MARK = "~"
@@ -101,11 +102,7 @@ def read_transforms(asked: Iterable[str]) -> tuple[tuple[str, ...], dict[str, di
 
 def _read_questions(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text_file(path).splitlines(), 1):
         if not line.strip():
             continue
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request, ToolsRefused
 from pytest_bfcl.models.spec import ModelSpec
+from pytest_bfcl.spread_json import json_file, read_json, text_file
 from pytest_bfcl.transcript import Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -145,19 +145,16 @@ def _fault(item: Fields) -> AdapterError:
 
 
 def _load(path: Path) -> Parsed:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read the script {path}: {error.strerror}") from None
-    try:
-        if path.suffix == ".jsonl":
-            lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+    if path.suffix == ".jsonl":
+        try:
+            lines = [read_json(line.encode()) for line in text_file(path).splitlines() if line.strip()]
             return {str(line["id"]): line["reply"] if "reply" in line else line["output"] for line in lines}
-        data = json.loads(text)
-    except KeyError as error:
-        raise UsageError(f"the script {path} has a line without {error}: each has id, and reply or output") from None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"the script {path} is not valid: {error}") from None
+        except (KeyError, TypeError) as error:
+            told = f"has a line without {error}: each has id, and reply or output"
+            raise UsageError(f"the script {path} {told}") from None
+        except ValueError as error:
+            raise UsageError(f"the script {path} is not valid: {error}") from None
+    data = json_file(path)
     if not isinstance(data, dict):
         raise UsageError(f"the script {path} must be an object of entry ids")
     return data

@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.failures import UsageError, instead_of
+from pytest_bfcl.failures import UsageError, instead_of, of_option
 from pytest_bfcl.run_options.table import OPTIONS, Option
+from pytest_bfcl.spread_json import toml_file
 
 MOST_BYTES = 100_000
 TABLE = "pytest-bfcl"
@@ -37,7 +38,9 @@ def read_profile(text: str) -> Profile:
     import tomllib
 
     if text.endswith(".toml"):
-        return _profile(text, _content(Path(text), "--bfcl-profile", MOST_BYTES), Path(text).parent)
+        with of_option("profile"):
+            content = toml_file(Path(text), most=MOST_BYTES)
+        return _profile(text, content, Path(text).parent)
     known = tomllib.loads(Path(__file__).with_name("profiles.toml").read_text(encoding="utf-8"))
     if text not in known:
         raise UsageError(f"--bfcl-profile: no profile {text!r}; {instead_of(text, sorted(known))}, or FILE.toml")
@@ -52,7 +55,7 @@ def read_project(folder: Path) -> Mapping[str, Any]:
     """
     path = folder / "pyproject.toml"
     try:
-        tools = _content(path, str(path), 10 * MOST_BYTES).get("tool")
+        tools = toml_file(path, most=10 * MOST_BYTES).get("tool")
     except UsageError:
         return {}
     table = tools.get(TABLE) if isinstance(tools, Mapping) else None
@@ -83,19 +86,6 @@ def profile_text(values: Mapping[str, Any]) -> str:
     if name.endswith(".toml"):
         name = f"{Path(name).name} ({hashlib.sha256(Path(name).read_bytes()).hexdigest()[:8]})"
     return f"{name}, but for {', '.join(changed)}" if changed else str(name)
-
-
-def _content(path: Path, where: str, most: int) -> Mapping[str, Any]:
-    import tomllib
-
-    try:
-        if path.stat().st_size > most:
-            raise UsageError(f"{where}: {path} is larger than {most:,} bytes")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"{where}: cannot read {path}: {error}") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{where}: {path} is not TOML: {error}") from None
 
 
 def _profile(name: str, content: Mapping[str, Any], folder: Path) -> Profile:

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, of_option
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.run_options import values as kinds
 from pytest_bfcl.run_options.table import GROUPS, OPTIONS, Option, unfolded
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.spread_json import text_file, toml_file
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.gating import GateOptions
@@ -45,7 +46,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
         "split": _split(values["split"], "test"),
         "trained_on": _split(values.get("split.trained-on"), "train"),
         "serve": values["serve-args"] if values["serve"] else None,
-        "system_prompt": None if prompt_file is None else text_of(prompt_file, "system-prompt"),
+        "system_prompt": None if prompt_file is None else _system_prompt(Path(prompt_file)),
     }
     return Settings.from_dict(found)
 
@@ -93,16 +94,18 @@ def _value(option: Option, value: Any) -> Any:
     return found
 
 
+@of_option("system-prompt")
+def _system_prompt(path: Path) -> str:
+    text = text_file(path, "it takes the name of a file in UTF-8")
+    if "{functions}" not in text:
+        raise UsageError(f"{path} lacks {{functions}}, the place of the tools: a model would not see them")
+    return text
+
+
 def model_info_of(path: str | None) -> Parsed:
     """The content of the model information file. Raises `UsageError`."""
-    import tomllib
-
-    if path is None:
-        return {}
-    try:
-        return tomllib.loads(text_of(path, "model-info"))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"--bfcl-model-info: {path} is not TOML: {error}") from None
+    with of_option("model-info"):
+        return {} if path is None else toml_file(Path(path))
 
 
 def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
@@ -110,10 +113,8 @@ def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[s
         return (), {}
     from pytest_bfcl.dataset.transforms import read_transforms
 
-    try:
+    with of_option("transform"):
         return read_transforms(asked)
-    except UsageError as error:
-        raise UsageError(f"--bfcl-transform: {error}") from None
 
 
 def _split(text: str | None, part: Part) -> SplitPart | None:
@@ -122,22 +123,11 @@ def _split(text: str | None, part: Part) -> SplitPart | None:
         return None
     from pytest_bfcl.selection.splits import read_part
 
-    try:
+    with of_option("split"):
         split, chosen = read_part(text, part)
-    except UsageError as error:
-        raise UsageError(f"--bfcl-split: {error}") from None
     if part == "train" and chosen != "train":
         raise UsageError(f"--bfcl-split trained-on={text}: a model is trained on the training part; name FILE alone")
     return split.chosen(chosen)
-
-
-def text_of(path: str, option: str) -> str:
-    """The text of a file that an option names. Raises `UsageError`."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"--bfcl-{option}: cannot read {path}: {why}; it takes the name of a file") from None
 
 
 _INDENT = " " * 24

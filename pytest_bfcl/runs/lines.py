@@ -344,10 +344,13 @@ class LeftOut:
             if not lines[0].line:  # a file that is one value
                 yield f"{path}: {lines[0].why}"
                 continue
-            first = min(lines, key=lambda line: line.line)
-            count = "1 damaged line" if len(lines) == 1 else f"{len(lines)} damaged lines"
-            first_of = "" if len(lines) == 1 else ", the first"
-            yield f"{count} of {path} left out{first_of}: line {first.line}: {first.why}"
+            yield damage(len(lines), min(lines, key=lambda line: line.line))
+
+
+def damage(count: int, first: DamagedLine) -> str:
+    """The damaged lines of one file in words."""
+    lines, first_of = ("1 damaged line", "") if count == 1 else (f"{count} damaged lines", ", the first")
+    return f"{lines} of {first.path} left out{first_of}: line {first.line}: {first.why}"
 
 
 class IncompleteError(HarnessError):

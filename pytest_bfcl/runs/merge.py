@@ -135,4 +135,5 @@ def find_runs(paths: Sequence[Path]) -> Iterator[Path]:
                 raise UsageError(f"{path} is not a run directory: {no_run(path, 'it holds none')}")
             yield from below
         else:
-            raise UsageError(f"there is no run at {path}")
+            what = "is a file: name the run's directory" if path.exists() else "does not exist"
+            raise UsageError(f"there is no run at {path}: it {what}")

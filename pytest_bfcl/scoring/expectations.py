@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, of_option
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.scoring.gate_scope import Scope, one_entry
 from pytest_bfcl.scoring.gates import GateCheck
-from pytest_bfcl.spread_json import read_json
+from pytest_bfcl.spread_json import json_file
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import Fingerprint
@@ -31,12 +31,8 @@ def key_of(record: Fields) -> Key:
 
 def read_expected(path: Path | str) -> Any:
     """The content of such a file. Raises `UsageError`."""
-    try:
-        content = read_json(Path(path).read_bytes())
-    except OSError as error:
-        raise UsageError(f"--bfcl-expected: cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"--bfcl-expected: {path} is {error}") from None
+    with of_option("expected"):
+        content = json_file(Path(path))
     return [] if content is None else content  # null expects nothing, and is no such file either
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, of_option
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.directory import same_results
 from pytest_bfcl.runs.lines import IncompleteError
@@ -145,7 +145,8 @@ class Gates:
             if point is None:
                 raise UsageError("--bfcl-verify: no installed package offers this gate")
             make = entry_points.load(point, "gate")
-            self.verify = make(list(map(str, self.options.verify)), run, data, directory, out)
+            with of_option("verify"):
+                self.verify = make(list(map(str, self.options.verify)), run, data, directory, out)
         self.expectations.check_conditions(run)
 
     def refuse_guessed_data(self) -> None:

@@ -36,6 +36,7 @@ from pytest_bfcl.settings import (
     check_header,
     check_parameter,
 )
+from pytest_bfcl.spread_json import toml_file
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
@@ -169,14 +170,7 @@ _MODES = {"fc": "FC", "prompt": "Prompt"}
 
 def read_model_info(path: Path) -> dict[str, ModelInfo]:
     """`parse_model_info` of a TOML file. Raises `UsageError` if it cannot be read."""
-    import tomllib
-
-    try:
-        return parse_model_info(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
+    return parse_model_info(toml_file(path), str(path))
 
 
 SERVER_PARALLEL = 100

@@ -19,7 +19,7 @@ from pytest_bfcl.failures import UsageError, close_names
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.selection.sharding import ShardItem, deal, stratified_sample
 from pytest_bfcl.selection.splits import is_in
-from pytest_bfcl.spread_json import read_json
+from pytest_bfcl.spread_json import read_json, text_file
 
 _SHOWN = 10
 DEFAULT = "all_scoring"
@@ -114,14 +114,13 @@ def read_ids(path: Path | str, dataset: DataSet) -> list[EntryRef]:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = text_file(path, "it is a text file, one entry id a line")
+    except UsageError as error:
         named = [name for name in str(path).replace(",", " ").split() if category_of(name) in CATEGORIES]
         if named:
             one = f"bfcl/{category_of(named[0])}.jsonl::{named[0]}"
             raise UsageError(f"{path} is no file: --bfcl-ids names a file of ids; under pytest write {one}") from error
-        why = error.strerror if isinstance(error, OSError) else "this is no UTF-8"
-        raise UsageError(f"cannot read the ids in {path}: {why} (a text file, one entry id a line)") from error
+        raise UsageError(f"--bfcl-ids: {error}") from None
     ids = _ids_from_json(text, path) if text.lstrip().startswith("{") else _ids_from_lines(text)
     if not ids:
         raise UsageError(f"{path} names no ids")
@@ -141,7 +140,7 @@ def select_ids(ids: Iterable[str], dataset: DataSet, where: str) -> list[EntryRe
     if unknown:
         more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         raise UsageError(
-            f"{where}: not in the {dataset.name} data: {', '.join(unknown[:_SHOWN])}{more}; "
+            f"{where}: not in the {dataset.name} data: {', '.join(each[:80] for each in unknown[:_SHOWN])}{more}; "
             "ids are as the reports show them (for instance memory_kv_0-customer-0)"
         )
     stages = _write_stages(list(found.values()), dataset)

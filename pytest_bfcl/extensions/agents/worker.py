@@ -16,7 +16,7 @@ from concurrent.futures import Future, InvalidStateError
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_bfcl.extensions.agents.episode import factory_of
+from pytest_bfcl.extensions.agents.episode import NoFactory, factory_of
 from pytest_bfcl.extensions.agents.factories import AgentModel
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -40,7 +40,8 @@ def main(name: str) -> None:
     try:
         factory = factory_of(name)
     except BaseException as error:
-        channel.say(failed=f"{type(error).__name__}: {str(error).partition(chr(10))[0][:500]}")
+        kind = "" if isinstance(error, NoFactory) else f"{type(error).__name__}: "
+        channel.say(failed=f"{kind}{str(error).partition(chr(10))[0][:500]}")
         return
     channel.say(ready=True)
     entries = 0

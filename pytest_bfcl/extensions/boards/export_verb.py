@@ -29,7 +29,13 @@ SUMMARY = "write a run in the official layout or as CSV"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="what to export; later runs win")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="what to export; for CSV files no two have a category of one model",
+    )
     parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="where to write the official layout or CSV files")
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="write one flat table, a row an entry and request: .parquet or .csv"
@@ -142,10 +148,15 @@ def _write_format(args: argparse.Namespace) -> int:
     if args.out is None or args.table is not None:
         raise UsageError("--format writes a folder: -o DIR, and no --table")
     exporter = entry_points.load(point, "exporter")
-    for run_folder in args.runs:
+    places = {run_folder.resolve().name: run_folder for run_folder in args.runs}
+    if len(places) < len(args.runs):
+        raise UsageError(
+            "two of these runs are in folders of one name, and -o has one folder a name\nexport them one by one"
+        )
+    for name, run_folder in places.items():
         if not is_run(run_folder):
             raise UsageError(f"{run_folder} is no run directory: --format needs one (run.json, summary.json)")
-        folder = args.out if len(args.runs) == 1 else args.out / run_folder.name
+        folder = args.out if len(args.runs) == 1 else args.out / name
         with staged(folder) as beside:
             beside.mkdir()
             written = [folder / path.relative_to(beside) for path in exporter(run_folder, beside)]

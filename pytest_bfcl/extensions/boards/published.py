@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.boards.official_csv import OVERALL
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import UsageError, of_option
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.reporting.rendering import signed
@@ -238,7 +238,8 @@ def read_board(path: Path) -> PublishedBoard:
 
 def named(path: Path, run: Fingerprint) -> PublishedBoard:
     """The table for a run that is about to start. Raises `UsageError` if it refuses the run."""
-    board = read_board(path)
+    with of_option("board"):
+        board = read_board(path)
     board.beside([(run, {each.model: {} for each in run.models})]).checked()
     return board
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from pytest_bfcl.confined import Stopped, Worker
 from pytest_bfcl.extensions.formats.hub_worker import SERVICE
 from pytest_bfcl.extensions.formats.templates import Prompted
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import HarnessError, UsageError, of_option
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
-from pytest_bfcl.spread_json import read_json
+from pytest_bfcl.spread_json import read_json, text_file
 from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Message
 
@@ -71,6 +71,7 @@ def _as_templates_read(message: Message) -> Message:
     return shown if thoughts is None else {"thinking": thoughts, **shown, "reasoning_content": thoughts}
 
 
+@of_option("template")
 def read_template(path: Path) -> HubTemplate:
     """The template of a folder (or of a file: a ``.jinja`` or a ``tokenizer_config.json``). Raises `UsageError`.
 
@@ -81,7 +82,7 @@ def read_template(path: Path) -> HubTemplate:
     config = _json(folder / "tokenizer_config.json")
     tokens = _special_tokens({**_json(folder / "special_tokens_map.json"), **config})
     if path.is_file() and path.suffix != ".json":
-        return HubTemplate(_text(path), tokens, str(path))
+        return HubTemplate(text_file(path, most=FILE_LIMIT), tokens, str(path))
     if path.is_file():
         config = _json(path)
         tokens = _special_tokens(config)
@@ -99,7 +100,11 @@ def _own_files(folder: Path) -> dict[str, str]:
     """Templates in their own files, by name."""
     files = {path.stem: path for path in sorted((folder / "additional_chat_templates").glob("*.jinja"))}
     files |= {_DEFAULT: folder / "chat_template.jinja"}
-    return {name: _text(files[name]) for name in (_WITH_TOOLS, _DEFAULT) if name in files and files[name].is_file()}
+    return {
+        name: text_file(files[name], most=FILE_LIMIT)
+        for name in (_WITH_TOOLS, _DEFAULT)
+        if name in files and files[name].is_file()
+    }
 
 
 def _templates_by_name(template: object) -> dict[str, str]:
@@ -121,21 +126,12 @@ def _special_tokens(config: Fields) -> dict[str, str]:
     return tokens
 
 
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > FILE_LIMIT:
-            raise UsageError(f"{path} is larger than {FILE_LIMIT} bytes: no template")
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from None
-
-
 def _json(path: Path) -> Parsed:
     """A JSON object of a file; empty without such a file."""
     if not path.is_file():
         return {}
     try:
-        value = read_json(_text(path).encode())
+        value = read_json(text_file(path, most=FILE_LIMIT).encode())
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
     return value if isinstance(value, dict) else {}

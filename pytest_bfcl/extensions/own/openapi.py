@@ -21,6 +21,7 @@ from pytest_bfcl.confined import Service, Stopped, Worker
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.spread_json import json_trouble, text_file
 from pytest_bfcl.tools.json_schema import DIALECT, target
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def documents_of_openapi(path: Path | str) -> list[FunctionDoc]:
     yaml = ("yaml",) if find_spec("yaml") is not None else ()
     worker = Worker(replace(SERVICE, packages=yaml))
     try:
-        answer: Parsed = json.loads(worker.ask(json.dumps({"text": _text(path), "json": path.suffix == ".json"})))
+        answer: Parsed = json.loads(
+            worker.ask(json.dumps({"text": text_file(path, most=MAX_BYTES), "json": path.suffix == ".json"}))
+        )
     except Stopped as stopped:
         raise UsageError(f"{path} cannot be read: {stopped}") from None
     finally:
@@ -68,17 +71,6 @@ def documents_of_openapi(path: Path | str) -> list[FunctionDoc]:
         raise UsageError(f"{path} {clean(str(answer.get('error')))}")
     documents: list[FunctionDoc] = answer["documents"]
     return documents
-
-
-def _text(path: Path) -> str:
-    try:
-        if not path.is_file():  # a pipe or a device would be waited for
-            raise UsageError(f"cannot read {path}: there is no such file")
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB")
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from None
 
 
 def opened() -> Callable[[str], str]:
@@ -106,7 +98,7 @@ def _answered(request: Parsed) -> Parsed:
         value = json.loads(request["text"])
     except ValueError as error:
         if request["json"]:
-            return {"error": f"is not JSON: {error}"}
+            return {"error": f"is {json_trouble(error)}"}
         try:
             import yaml
         except (ImportError, PermissionError):  # in the worker nothing more may be imported

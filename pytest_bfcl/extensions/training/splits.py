@@ -50,6 +50,8 @@ def make_split(data: DataSet, *, train: float = 0.8, seed: int = 0, by: By = "fa
     """
     if not 0 < train < 1:
         raise UsageError(f"the share to train on lies between 0 and 1, not {train:g}")
+    if problem := next((each for name in data.categories() for each in data.problems(name)), None):
+        raise UsageError(f"{problem}\ncorrect the data first; pytest-bfcl validate lists every problem")
     entries = list(entries_of(data))
     groups = families(entries, by)
     sides = _assigned(groups, {entry.id: entry.category for entry in entries}, train, random.Random(f"split {seed}"))

@@ -7,10 +7,10 @@ the same. A key is never read; the command has the name of its variable.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_bfcl.extensions.wire.outcome import curl
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import cut
@@ -103,21 +103,8 @@ def _request(
         plain = _json_text({"messages": list(messages), "functions": list(functions)})
         return f"{plain}\n(the body cannot be put together again: {type(error).__name__})", ""
     text = json.dumps(body, ensure_ascii=False)
-    return _json_text(body), _curl(model, text, asked.headers) if len(text) <= MAX_SHOWN else ""
-
-
-def _curl(model: OpenAIModel, body: str, headers: Sequence[str]) -> str:
-    """The request for a shell; the command reads the body as data, so nothing in it is interpreted."""
-    words = ["curl", "-sS", shlex.quote(model.server.public_url(model.api.path)), "-H 'content-type: application/json'"]
-    anthropic = model.api.name == "anthropic"
-    name = "x-api-key: " if anthropic else "authorization: Bearer "
-    words.append(f'-H "{name}${model.server.key_variable}"')
-    words += ["-H 'anthropic-version: 2023-06-01'"] if anthropic else []
-    words += [f"-H {shlex.quote(f'{header}: …')}" for header in headers]
-    end = "JSON"
-    while end in body.splitlines():
-        end += "_"
-    return f"{' '.join(words)} --data-binary @- <<'{end}'\n{body}\n{end}"
+    command = curl(model.server, model.api.name, model.api.path, text, headers=asked.headers)
+    return _json_text(body), command if len(text) <= MAX_SHOWN else ""
 
 
 def _json_text(value: object) -> str:

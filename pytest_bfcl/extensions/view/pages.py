@@ -107,7 +107,8 @@ class Pages:
         sections += [section_of(self.store.board, opened.run)] if self.store.board is not None else []
         values = overview.content(summary, opened.run, opened.questions, listing, sections)
         gaps = gaps_in(opened.index, list(opened.index.rows()), opened.run)
-        values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
+        told = values["run"]["notices"]  # the report's own name damaged lines, too
+        told += [note for note in (f"{each}." for each in (*notes, *gaps)) if note not in told]
         packing = embedded_json(packed(listing.content())) if self.links.static else ""
         values |= {"data": "" if packing else listing.embedded(), "packed": packing}
         return self._page("index.html.jinja", f"run/{listed.name}/index.html", **values)

@@ -25,6 +25,7 @@ from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, requ
 from pytest_bfcl.reporting.rendering import models_apart, page_name, safe_id
 from pytest_bfcl.reporting.sources import Questions, questions
 from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.lines import damage
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
 
 if TYPE_CHECKING:
@@ -301,8 +302,7 @@ def gaps_in(index: RunIndex, rows: list[Row], run: RunDirectory) -> list[str]:
     """What the results lack, from the index: damaged lines, an incomplete line, lines of the last summary."""
     told = []
     if index.damaged_count > run.fingerprint.left_out:
-        first = index.damaged[0]
-        told.append(f"{index.damaged_count} damaged lines left out, the first: line {first.line}: {first.why}")
+        told.append(damage(index.damaged_count, index.damaged[0]))
     if index.torn and run.fingerprint.state != "running":
         told.append("the last line of the results is cut off")
     here = Counter((row.model, row.category) for row in rows)

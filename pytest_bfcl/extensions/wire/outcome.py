@@ -21,6 +21,7 @@ from pytest_bfcl.extensions.wire.row import Check
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.anthropic import VERSION
+from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.plain_text import clean_line
 from pytest_bfcl.reporting import rendering
 
@@ -195,30 +196,35 @@ def _read(found: dict[str, Any]) -> WireRecord:
 
 
 def _excerpt(exchange: Exchange, place: Place) -> Shown:
-    received = _text(exchange.received)
+    received, sent = _text(exchange.received), _text(exchange.sent)
+    if len(sent) > SENT_LIMIT:
+        sent = f"{sent[:SENT_LIMIT]} … {len(sent) - SENT_LIMIT} characters left out …"
+    server, path = place.server, exchange.path.lstrip("/")
+    command = curl(server, place.api, path, sent, headers=server.settings.headers, keyed=server.has_key)
     if len(received) > HEAD + TAIL:
         left = len(received) - HEAD - TAIL
         received = f"{received[:HEAD]}\n… {left} characters left out …\n{received[-TAIL:]}"
     return Shown(
-        place.hidden(curl(exchange, place)), exchange.status, exchange.content_type[:200],
+        place.hidden(command), exchange.status, exchange.content_type[:200],
         round(exchange.seconds, 3),
         place.hidden(received), f"{exchange.trouble}: {exchange.said}" if exchange.trouble else "",
     )  # fmt: skip
 
 
-def curl(exchange: Exchange, place: Place) -> str:
-    """The request for a shell: without the key, and with the body quoted."""
-    words = ["curl", "-sS", "-N", shlex.quote(place.address + exchange.path), "-H 'content-type: application/json'"]
-    words += [f"-H {shlex.quote(f'{name}: …')}" for name in place.server.settings.headers]
-    if place.api == "anthropic":
-        words.append(f"-H 'anthropic-version: {VERSION}'")
-    if place.server.has_key:
-        header = "x-api-key: " if place.api == "anthropic" else "authorization: Bearer "
-        words.append(f'-H "{header}${place.server.key_variable}"')
-    body = _text(exchange.sent)
-    if len(body) > SENT_LIMIT:
-        body = f"{body[:SENT_LIMIT]} … {len(body) - SENT_LIMIT} characters left out …"
-    return f"{' '.join(words)} --data-binary @- <<'JSON'\n{body}\nJSON"
+def curl(server: Endpoint, api: str, path: str, body: str, *, headers: Iterable[str], keyed: bool = True) -> str:
+    """The request for a shell, with names in place of keys. The command reads the body as data, so nothing in it is
+    interpreted.
+    """
+    words = ["curl", "-sS", "-N", shlex.quote(server.public_url(path)), "-H 'content-type: application/json'"]
+    words += [f"-H {shlex.quote(f'{name}: …')}" for name in headers]
+    anthropic = api == "anthropic"
+    words += [f"-H 'anthropic-version: {VERSION}'"] if anthropic else []
+    name = "x-api-key: " if anthropic else "authorization: Bearer "
+    words += [f'-H "{name}${server.key_variable}"'] if keyed else []
+    end = "JSON"
+    while end in body.splitlines():
+        end += "_"
+    return f"{' '.join(words)} --data-binary @- <<'{end}'\n{body}\n{end}"
 
 
 def _text(data: bytes) -> str:

@@ -129,6 +129,16 @@ def test_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "is no run directory" in capsys.readouterr().err
 
 
+def test_runs_in_folders_of_one_name_are_not_written_over_each_other(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = tmp_path / finished.name
+    again.symlink_to(finished)
+    monkeypatch.chdir(finished)
+    assert main(["export", ".", str(again), "--format", "badge", "-o", str(tmp_path / "x")]) == 2
+    assert "folders of one name" in capsys.readouterr().err
+
+
 def test_the_hub_reads_its_rows(exported: Path) -> None:
     hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
     yaml = pytest.importorskip("yaml", reason="needs the extra yaml")

@@ -116,6 +116,14 @@ def test_one_family_cannot_be_split(tmp_path: Path) -> None:
         make_split(chained(4, 1, tmp_path))
 
 
+def test_a_damaged_line_is_named_and_never_left_out_silently(tmp_path: Path) -> None:
+    chained(1, 9, tmp_path)
+    with (tmp_path / "own.jsonl").open("a") as file:
+        file.write('{"id": "x\n')
+    with pytest.raises(UsageError, match=r"own\.jsonl:10: not JSON: .*\n.*pytest-bfcl validate"):
+        make_split(open_data(tmp_path / "own.jsonl"))
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0, -1, float("nan")])
 def test_shares_that_are_none(share: float) -> None:
     with pytest.raises(UsageError, match="between 0 and 1"):

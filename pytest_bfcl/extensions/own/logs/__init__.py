@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.own.logs.spans import spans_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.replies import Said, UnknownShape
-from pytest_bfcl.spread_json import NOT_JSON, json_or, json_trouble
+from pytest_bfcl.spread_json import NOT_JSON, json_or, json_trouble, text_file
 
 MAX_BYTES = 500_000_000
 KNOWN = (
@@ -70,17 +70,12 @@ def _read(path: Path, refuse: Refuse) -> Iterator[list[Conversation]]:
 
 def _records(path: Path, refuse: Refuse) -> Iterator[tuple[str, Any]]:
     """The objects of a file with their places: of a JSON text, of a list in it, or one a line."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB: split it")
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    text = text_file(path, most=MAX_BYTES)
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
         if text.lstrip().startswith("["):
-            raise UsageError(f"{path}: not JSON: {json_trouble(error)}") from None
+            raise UsageError(f"{path}: {json_trouble(error)}") from None
     else:
         listed = whole.get("data") if isinstance(whole, dict) and isinstance(whole.get("data"), list) else whole
         if isinstance(listed, list):
@@ -93,7 +88,7 @@ def _records(path: Path, refuse: Refuse) -> Iterator[tuple[str, Any]]:
             try:
                 yield f"{path}:{number}", json.loads(line)
             except (ValueError, RecursionError) as error:
-                refuse(f"{path}:{number}: not JSON: {json_trouble(error)}")
+                refuse(f"{path}:{number}: {json_trouble(error)}")
 
 
 def _conversations(record: Any, place: str, threads: Threads, answers: AceAnswers) -> Iterator[Conversation]:

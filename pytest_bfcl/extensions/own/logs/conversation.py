@@ -73,7 +73,7 @@ def may_not_call(request: Fields) -> bool:
         return True
     config = request.get("toolConfig") or request.get("tool_config")
     calling = at(config, "functionCallingConfig") or at(config, "function_calling_config")
-    return isinstance(calling, Mapping) and str(calling.get("mode")).upper().endswith("NONE")
+    return isinstance(calling, Mapping) and str(calling.get("mode") or "").upper().endswith("NONE")
 
 
 def word_trouble(words: object, said: Sequence[Said], field: str) -> str | None:
